@@ -1,0 +1,31 @@
+# GNU make 3.81 is enough. Every target sets up first; that is a no-op when nothing has changed.
+
+BIN := .venv/bin
+RUN_ARGS ?=
+DEMO_ARGS ?= --players 3 --convention sochi --target 4
+TEST_ARGS ?=
+
+.PHONY: setup run demo test lint bench
+
+setup:
+	@./deploy/set-up/venv.sh
+
+# exec: Ctrl-C and SIGTERM reach pulka itself, and make waits until it has stopped.
+run: setup
+	@exec $(BIN)/pulka up $(RUN_ARGS)
+
+demo: setup
+	@exec $(BIN)/pulka demo $(DEMO_ARGS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# Two workers; a file's tests share a worker, so its servers are started once.
+test: lint
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(TEST_ARGS)
+
+bench: setup
+	@exec $(BIN)/python deploy/benchmarks/bench.py

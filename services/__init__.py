@@ -1,0 +1,1 @@
+"""Code that every service may use; it knows no service."""

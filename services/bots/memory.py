@@ -1,0 +1,99 @@
+"""What a player remembers of the deal in progress: who plays it, which cards are out, who showed void in what.
+
+A fold of the stream's events, nothing else. The view shows the last trick only (3.9.8), so whoever wants to know what is gone has to watch.
+A player who has just come to the table remembers nothing and plays on with what lies there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from shared.rules.seats import active
+
+NO_TRUMP = ""  # neither misere nor all-pass nor a game without trumps has a suit that must be played when void
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """`out`: cards played, and talon cards opened in all-pass. `voids`: (seat, suit) pairs that somebody showed by not following (3.9.3).
+
+    `led` is the suit of the trick on the table, "" before its first card; `trump` the contract's suit or ""; `laid` whether hands lie open.
+    `order` holds the seats that play, first hand first, empty before the first deal; `declarer` who won the auction.
+    """
+
+    players: int = 0
+    order: tuple[int, ...] = ()
+    declarer: int | None = None
+    out: tuple[str, ...] = ()
+    voids: frozenset[tuple[int, str]] = frozenset()
+    led: str = ""
+    trump: str = NO_TRUMP
+    laid: bool = False
+
+    def after(self, events: Iterable[dict[str, Any]]) -> Memory:
+        """The memory after a frame's events."""
+        memory = self
+        for event in events:
+            memory = _remembered(memory, event)
+        return memory
+
+    def may_have_turn(self, seat: int, last: dict[str, Any]) -> bool:
+        """Whether `seat` may be on turn after the event `last`, which this memory has seen: false only where it surely is not.
+
+        The table knows the rules better; this only spares looks at it.
+        """
+        if not self.order:
+            return True
+        match last.get("type"):
+            case "CardPlayed":
+                return self._may_play(seat, self.order[(self.order.index(last["seat"]) + 1) % len(self.order)])
+            case "TrickWon":
+                after_talon = last["number"] == 2 and self._may_play(
+                    seat, self.order[0]
+                )  # first hand leads after the talon's tricks (3.7.6)
+                return after_talon or self._may_play(seat, last["seat"])
+            case "TalonCardOpened" | "CardsDealt" | "AllPassed":
+                return self.order[0] == seat
+            case "TalonTaken":
+                return bool(last["seat"] == seat)
+            case "DealRevealed":
+                return False  # nobody's: the table itself begins the next deal
+            case "DealStarted":
+                return bool((last["dealer"] - 1) % self.players == seat)  # he cuts (3.2.5)
+        return True
+
+    def _may_play(self, seat: int, hand: int) -> bool:
+        """Whether `seat` may be who plays the cards of `hand`: a laid hand of a defender may be played by another (3.8.5)."""
+        return seat != self.declarer if self.laid and hand != self.declarer else seat == hand
+
+
+def _remembered(memory: Memory, event: dict[str, Any]) -> Memory:
+    match event.get("type"):
+        case "PulkaOpened":
+            return Memory(players=event["players"])
+        case "DealStarted":
+            return Memory(players=memory.players, order=active(memory.players, event["dealer"]) if memory.players else ())
+        case "AuctionWon":
+            return msgspec.structs.replace(memory, declarer=event["seat"])
+        case "ContractDeclared":
+            strain = event["contract"].lstrip("167890")
+            return msgspec.structs.replace(memory, trump=strain if strain in ("S", "C", "D", "H") else NO_TRUMP)
+        case "HandsLaid":
+            return msgspec.structs.replace(memory, laid=True)
+        case "TalonCardOpened":
+            return msgspec.structs.replace(memory, out=(*memory.out, event["card"]), led=event["card"][1])
+        case "CardPlayed":
+            return _played(memory, event["seat"], event["card"])
+        case "TrickWon":
+            return msgspec.structs.replace(memory, led="")
+    return memory
+
+
+def _played(memory: Memory, seat: int, card: str) -> Memory:
+    out, suit = (*memory.out, card), card[1]
+    if memory.led in ("", suit):
+        return msgspec.structs.replace(memory, out=out, led=suit)
+    shown = {(seat, memory.led)} if suit == memory.trump or not memory.trump else {(seat, memory.led), (seat, memory.trump)}
+    return msgspec.structs.replace(memory, out=out, voids=memory.voids | shown)

@@ -1,0 +1,57 @@
+"""A built-in player: one move for every view in which it is his turn. Pure; chance comes in with the generator.
+
+He sees what any client of the table sees (`GET /v1/tables/{id}`) and remembers what any watcher of the stream can (`memory`).
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from services.bots import bidding, discarding, ducking, trick_play, whisting
+from services.bots.memory import Memory
+from services.bots.sight import read
+from shared.rules.cards import CARDS
+from shared.rules.contract import ALL_PASS, MISERE
+
+_NOTHING = Memory()
+
+
+def choose(view: dict[str, Any], generator: random.Random, memory: Memory = _NOTHING) -> dict[str, Any]:
+    """A move for the viewer, who is on turn: always one of `view["legal"]`, with its free fields filled in (FORMATS, Moves).
+
+    Raises `ValueError` when the view offers no move.
+    """
+    legal = view["legal"]
+    if not legal:
+        raise ValueError("the view offers no move: it is another's turn")
+    wanted = _wanted(view, generator, memory)
+    if wanted["type"] == "discard" or wanted in legal:
+        return wanted
+    return dict(legal[0])
+
+
+def _wanted(view: dict[str, Any], generator: random.Random, memory: Memory) -> dict[str, Any]:
+    match view["phase"]:
+        case "cut":
+            return {"type": "cut", "at": generator.randint(4, 28)}
+        case "auction":
+            return bidding.bid(view, generator)
+        case "discard":
+            return discarding.discard(view)
+        case "contract":
+            return discarding.order(view)
+        case "whist":
+            return whisting.whist(view)
+        case "lay":
+            return whisting.lay(view)
+        case "play":
+            return _card(view, generator, memory)
+    return dict(view["legal"][0])
+
+
+def _card(view: dict[str, Any], generator: random.Random, memory: Memory) -> dict[str, Any]:
+    sight = read(view, memory)
+    duck = view["contract"] in (MISERE, ALL_PASS)
+    card = CARDS[ducking.choose(sight) if duck else trick_play.choose(sight, generator)]
+    return next(move for move in view["legal"] if move["type"] == "play" and move["card"] == card)

@@ -1,0 +1,93 @@
+"""A player at one table: watches the stream, and moves whenever it is his turn, until the pulka is over."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any, Final
+
+import structlog
+
+from services.bots.client import Api, ApiProblem
+from services.bots.memory import Memory
+from services.bots.player import choose
+
+OVER: Final = ("over", "refused")
+#: Refusals that leave the game as it is: by a rule or a lost race (409), or since the turn has moved on (412). The player looks again.
+_LOOK_AGAIN: Final = frozenset({409, 412})
+_ATTEMPTS: Final = 3  # at one turn: more refusals than races explain mean that the players and the rules disagree; then the clock decides
+
+log = structlog.get_logger("bots")
+
+
+class Seated:
+    """One seat of one table, played to the end by `play`. `watch` is told every commit frame's data, in order."""
+
+    def __init__(self, api: Api, table: str, generator: random.Random, watch: Callable[[dict[str, Any]], None] | None = None) -> None:
+        self._api = api
+        self._table = table
+        self._generator = generator
+        self._watch = watch
+        self._memory = Memory()
+        self._seat: int | None = None
+        self._turn: dict[str, Any] | None = None  # a view in which it is our turn
+        self._looked = 0  # the revision of the last look at the table: what is not newer brings nothing
+
+    async def play(self) -> dict[str, Any]:
+        """Play until the pulka is over; the last view. Raises what `Api` raises for a table that cannot be played."""
+        heard = 0  # the revision up to which the stream has told everything
+        async for frame in self._api.frames(self._table):
+            match frame.kind:
+                case "view" if frame.data["status"] in OVER:
+                    return frame.data
+                case "view":
+                    self._seat = frame.data["seat"]
+                    if self._turn is None and frame.data["revision"] > self._looked:
+                        await self._look()
+                case "commit":
+                    heard = frame.data["revision"]
+                    if self._hear(frame.data):
+                        break
+                    if self._turn is None and heard > self._looked and self._may_have_turn(frame.data):
+                        await self._look()
+                case "heartbeat":  # a quiet table: whatever a lost answer has left open is found again
+                    await self._look()
+            # a turn is taken once the stream has told all that led to it, so that nothing played is missing from memory
+            if self._turn is not None and self._turn["revision"] <= heard:
+                await self._act()
+        return await self._api.view(self._table)
+
+    def _hear(self, commit: dict[str, Any]) -> bool:
+        """Remember a commit; whether it ended the pulka."""
+        self._memory = self._memory.after(commit["events"])
+        if self._watch is not None:
+            self._watch(commit)
+        return any(event["type"] in ("PulkaClosed", "PulkaRefused") for event in commit["events"])
+
+    def _may_have_turn(self, commit: dict[str, Any]) -> bool:
+        events = commit["events"]
+        return self._seat is None or not events or self._memory.may_have_turn(self._seat, events[-1])
+
+    async def _look(self) -> None:
+        view = await self._api.view(self._table)
+        self._seat, self._looked = view["seat"], view["revision"]
+        self._turn = view if view["seat"] is not None and view["to_act"] == view["seat"] and view["legal"] else None
+
+    async def _act(self) -> None:
+        """Move until it is done or the turn is another's; the commit comes back by the stream and shows what is next."""
+        attempts = 0
+        while self._turn is not None:
+            view = self._turn
+            move = choose(view, self._generator, self._memory) if attempts < _ATTEMPTS - 1 else dict(view["legal"][0])
+            attempts += 1
+            try:
+                await self._api.move(self._table, move, view["revision"])
+            except ApiProblem as problem:
+                if problem.status not in _LOOK_AGAIN:
+                    raise
+                log.info("bot_move_refused", table=self._table, code=problem.code, phase=view["phase"])
+                await self._look()
+                if attempts >= _ATTEMPTS:
+                    self._turn = None
+            else:
+                self._turn = None

@@ -1,0 +1,1 @@
+"""The command `pulka` and the servers it can start by itself."""

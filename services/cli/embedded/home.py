@@ -1,0 +1,134 @@
+"""HOME: one folder with everything that lasts, held by one process at a time.
+
+lock        who holds it          run/    ports, configuration written anew at each start
+keys/       keys and passwords    logs/   of the servers and the services
+nats/       the log               postgres/
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import shutil
+import socket
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from shared.web.service import CannotStart
+
+LEAST_FREE = 256 * 1024 * 1024  # bytes; a new Postgres takes 40 MB and a WAL segment 16 MB, the rest is room to stop in order
+
+
+class HomeLocked(CannotStart):
+    """Another process holds this HOME."""
+
+
+class Home:
+    """The folders of a HOME, its lock, and its small files. Entered: the folders exist and nobody else has them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().resolve()
+        self.keys = self.path / "keys"
+        self.run = self.path / "run"
+        self.logs = self.path / "logs"
+        self.nats = self.path / "nats"
+        self.postgres = self.path / "postgres"
+        self._lock: int | None = None
+
+    def open(self) -> None:
+        """Make the folders and take the lock; raises `HomeLocked`, or `CannotStart` for a closed folder or a full disk."""
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._take_lock()
+            for folder in (self.keys, self.run, self.logs):
+                folder.mkdir(mode=0o700, exist_ok=True)
+        except PermissionError as refused:
+            raise CannotStart(f"no permission for {refused.filename}") from None
+        except (NotADirectoryError, FileExistsError) as wrong:
+            raise CannotStart(f"{wrong.filename} is not a folder") from None
+        free = shutil.disk_usage(self.path).free
+        if free < LEAST_FREE:
+            self.close()
+            raise CannotStart(f"disk full: {free >> 20} MB are free under {self.path}, {LEAST_FREE >> 20} MB are needed")
+
+    def close(self) -> None:
+        """Give the lock back; the kernel does it when we are killed."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _take_lock(self) -> None:
+        lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(lock, 20).decode(errors="replace").strip()
+            os.close(lock)
+            raise HomeLocked(f"already running in {self.path}" + (f" (process {holder})" if holder else "")) from None
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        self._lock = lock
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write `path` whole or not at all, readable by its owner alone, safe on disk when this returns."""
+    handle, part = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # made 0600
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(part).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(part).unlink()
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the name too
+    finally:
+        os.close(folder)
+
+
+def password(path: Path) -> str:
+    """The password kept in `path`, made on first use: 32 URL-safe characters (192 bits)."""
+    if not path.exists():
+        write_private(path, secrets.token_urlsafe(24) + "\n")
+    return path.read_text(encoding="utf-8").strip()
+
+
+class Ports(msgspec.Struct):
+    """Loopback ports of the servers, kept so that a restart finds the same; 0: none yet."""
+
+    nats: int = 0
+    postgres: int = 0
+
+
+def load_ports(home: Home) -> Ports:
+    """The ports last used; a file that cannot be read counts as none."""
+    try:
+        return msgspec.json.decode((home.run / "ports.json").read_bytes(), type=Ports)
+    except (FileNotFoundError, msgspec.DecodeError, msgspec.ValidationError):
+        return Ports()
+
+
+def save_ports(home: Home, ports: Ports) -> None:
+    """Keep `ports` for the next start."""
+    write_private(home.run / "ports.json", msgspec.json.encode(ports).decode())
+
+
+def free_port(wanted: int = 0) -> int:
+    """`wanted` if it is free on loopback, else another that is."""
+    for port in (wanted, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections in TIME_WAIT do not keep a port
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise CannotStart("no free port on 127.0.0.1")

@@ -1,0 +1,88 @@
+"""A `pulka up` of one's own for a while: in a temporary folder, on a free port, gone with whoever started it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from services.cli.embedded import launch
+from shared.web.service import CannotStart
+
+READY_SECONDS = 60.0  # initdb and first start take about two seconds; a busy machine ten times as long
+STOP_SECONDS = 8.0  # a stop takes under five
+_TAIL = 20  # lines of its standard error that are kept to tell why it did not start
+
+
+@contextlib.contextmanager
+def own_server() -> Iterator[str]:
+    """The address of a server that lives as long as the context. Raises `CannotStart` with its own last line when it does not come up."""
+    with tempfile.TemporaryDirectory(prefix="pulka-demo-") as folder, _process(Path(folder)) as process:
+        yield _address(process)
+
+
+@contextlib.contextmanager
+def _process(home: Path) -> Iterator[subprocess.Popen[str]]:
+    """`pulka up`, tied to our life: it is told to stop when the context ends, and by the kernel when we are killed."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PULKA_")}  # servers and keys of its own
+    tied = [sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(int(signal.SIGTERM)), "-"]
+    command = [
+        sys.executable,
+        "-c",
+        "from services.cli.main import main; main()",
+        "up",
+        "--home",
+        str(home / "home"),
+        "--port",
+        "0",
+        "--json",
+    ]
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        [*tied, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )  # a session of its own: Ctrl-C reaches us first, and the demo ends in order
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    """The address in its ready line."""
+    lines: queue.Queue[str] = queue.Queue()
+    complaints: list[str] = []
+    assert process.stdout is not None and process.stderr is not None  # noqa: S101, PT018 - both are pipes
+    out, err = process.stdout, process.stderr
+    threading.Thread(target=lambda: lines.put(out.readline()), daemon=True).start()
+    reader = threading.Thread(target=lambda: complaints.extend(err.readlines()[-_TAIL:]), daemon=True)  # also keeps the pipe from filling
+    reader.start()
+    try:
+        line = lines.get(timeout=READY_SECONDS)
+    except queue.Empty:
+        raise CannotStart(f"the demo's own server was not ready in {READY_SECONDS:.0f} s") from None
+    if line:
+        return str(msgspec.json.decode(line)["url"])
+    reader.join(STOP_SECONDS)
+    raise CannotStart(f"the demo's own server did not start: {_reason(complaints)}")
+
+
+def _reason(complaints: list[str]) -> str:
+    """The message of its last line, which is an error object where it failed in order."""
+    last = complaints[-1].strip() if complaints else "it said nothing"
+    try:
+        return str(msgspec.json.decode(last)["error"]["message"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return last

@@ -1,0 +1,18 @@
+"""The settlement as a table for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.table import Table
+
+
+def drawn_settlement(settlement: dict[str, Any], names: Sequence[str]) -> Table:
+    """The result in whists: exact, and rounded so that it sums to zero (`settlement` as in `pulka score`)."""
+    table = Table("", "mountain", "whists, exact", "whists", title="Settlement", title_justify="left")
+    for seat, name in enumerate(names):
+        table.add_row(name, str(settlement["mountain"][seat]), str(settlement["net"][seat]), f"{settlement['rounded'][seat]:+d}")
+    for column in table.columns[1:]:
+        column.justify = "right"  # numbers stand under one another
+    return table

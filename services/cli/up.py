@@ -1,0 +1,84 @@
+"""`pulka up`: everything on this machine, in the foreground, until SIGINT or SIGTERM."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from services.cli.composition import SERVICES, require_reachable, serve
+from services.cli.embedded import EmbeddedServers
+from services.cli.host import listen
+from services.cli.logs import log_file, log_to
+from shared.web.settings import Settings, home_of, read_settings
+
+
+@click.command()
+@click.option("--home", type=click.Path(path_type=Path), help="Folder for all data, keys and logs.  [default: PULKA_HOME or .pulka]")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port of the API; 0 takes a free one.  [default: PULKA_PORT or 8080]")
+@click.option("--host", help="Address to listen on.  [default: PULKA_HOST or 127.0.0.1]")
+@click.option("--json", "as_json", is_flag=True, help="Say that all is ready as one JSON object.")
+def up(home: Path | None, port: int | None, host: str | None, *, as_json: bool) -> None:
+    """Start NATS, Postgres, all services and the bot host under one port.
+
+    Ready is one line on standard output: the address. With PULKA_NATS_URL or PULKA_POSTGRES_DSN those servers are used instead.
+    Stopped by Ctrl-C or SIGTERM; started again with the same home, it goes on where it was.
+    """
+    settings = _with_options(read_settings(os.environ), home, port, host)
+    listener = listen(settings.host, settings.port)
+    require_reachable(settings)
+    with (
+        listener,
+        EmbeddedServers(
+            home_of(settings),
+            nats=not settings.nats_url,
+            postgres=not settings.postgres_dsn,
+            master_keys=_path(settings.master_keys_file),
+            signing_key=_path(settings.signing_key_file),
+        ) as servers,
+        log_file(servers.logs) as log,
+    ):
+        log_to(log, settings.log_level)
+        complete = _complete(settings, servers, listener.getsockname()[1])
+        serve(complete, list(SERVICES), listener, lambda: _say_ready(complete, servers, as_json=as_json), beside=[servers.watch])
+
+
+def _with_options(settings: Settings, home: Path | None, port: int | None, host: str | None) -> Settings:
+    given: dict[str, Any] = {"home": None if home is None else str(home), "port": port, "host": host}
+    return msgspec.structs.replace(settings, **{name: value for name, value in given.items() if value is not None})
+
+
+def _complete(settings: Settings, servers: EmbeddedServers, port: int) -> Settings:
+    """The settings as the services need them: real port, key files, and the servers that were started."""
+    return msgspec.structs.replace(
+        settings,
+        port=port,
+        home=str(servers.home),
+        nats_url=settings.nats_url or servers.nats_url,
+        nats_durable=settings.nats_durable or not settings.nats_url,  # ours syncs every append
+        postgres_dsn=settings.postgres_dsn or servers.postgres_dsn,
+        master_keys_file=str(servers.keys.master_keys),
+        signing_key_file=str(servers.keys.signing_key),
+    )
+
+
+def _say_ready(settings: Settings, servers: EmbeddedServers, *, as_json: bool) -> None:
+    if as_json:
+        ready = {
+            "url": settings.url,
+            "nats": settings.nats_url,
+            "postgres": settings.postgres_dsn,
+            "home": settings.home,
+            "pids": {"pulka": os.getpid(), **servers.pids},
+        }
+        click.echo(msgspec.json.encode(ready))
+    else:
+        click.echo(settings.url)
+        click.echo(f"Pulka is ready. Data, keys and logs: {settings.home}. Ctrl-C stops everything.", err=True)
+
+
+def _path(file: str) -> Path | None:
+    return Path(file) if file else None

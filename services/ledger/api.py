@@ -1,0 +1,189 @@
+"""The ledger over HTTP (FORMATS: HTTP, in outline): a table's sheet, deals, score file and audit; a player's deals and statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+from litestar import Request, Response, get
+from litestar.di import NamedDependency
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath, FromQuery, QueryParameter
+
+from services.ledger import audit_trail, deal_history, score_sheet, statement
+from services.ledger.desk import Desk, as_of, reader_of
+from services.ledger.drawn_sheet import drawn_sheet
+from shared.web.auth import Caller
+from shared.web.paging import from_cursor, to_cursor
+from shared.web.problems import Problem, malformed
+
+PAGE: Final = 50  # deals or commits a page, some 50 KB
+LARGEST_PAGE: Final = 200
+LARGEST_REVISION: Final = 1 << 62  # fits a bigint
+SVG: Final = "image/svg+xml"
+NO_STORE: Final = {"Cache-Control": "no-store"}  # what is seen depends on the token
+
+Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_PAGE)]
+
+
+def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
+    """What is read of a table; `desk()` raises 503 `unavailable` before the service has started."""
+
+    @get("/v1/ledger/tables/{table_id:str}/sheet", tags=["ledger"], summary="The score sheet; drawn, by Accept: image/svg+xml")
+    async def sheet(
+        request: Request[Any, Any, Any],
+        table_id: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[Any]:
+        drawn = _wants_svg(request.headers.get("accept"))
+        async with desk().table(table_id, viewer, at_least) as (connection, seen):
+            played = await score_sheet.read(connection, table_id, seen.sight.last_deal)
+        table = seen.sight.table
+        shown = score_sheet.score_sheet(table, played) | seen.marks
+        headers = {"Vary": "Accept, Authorization", **NO_STORE}
+        if drawn:
+            return Response(drawn_sheet(shown, table.target), media_type=SVG, headers=headers | seen.headers)
+        return Response(shown, headers=headers)
+
+    @get("/v1/ledger/tables/{table_id:str}/deals", tags=["ledger"], summary="The deals that were scored, in order")
+    async def deals(
+        table_id: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        *,
+        cursor: FromQuery[str | None] = None,
+        limit: Limit = PAGE,
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[dict[str, Any]]:
+        after = 0 if cursor is None else from_cursor(cursor, int)
+        async with desk().table(table_id, viewer, at_least) as (connection, seen):
+            found = await score_sheet.read(connection, table_id, seen.sight.last_deal, after=_int(after), limit=limit + 1)
+        page = found[:limit]
+        following = to_cursor(page[-1].deal) if len(found) > limit else None
+        return Response({"deals": [deal_history.summary(score) for score in page], "cursor": following, **seen.marks}, headers=NO_STORE)
+
+    @get("/v1/ledger/tables/{table_id:str}/deals/{number:int}", tags=["ledger"], summary="One deal card by card: a deal record")
+    async def deal(
+        table_id: FromPath[str],
+        number: FromPath[int],
+        viewer: NamedDependency[Caller | None],
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[dict[str, Any]]:
+        async with desk().table(table_id, viewer, at_least) as (connection, seen):
+            visible = 1 <= number <= seen.sight.last_deal
+            record = await deal_history.deal_record(connection, seen.sight.table, number) if visible else None
+        if record is None:
+            raise Problem(404, "no_such_deal", "No such deal is over and revealed to you.")
+        return Response(record, headers=seen.headers | NO_STORE)
+
+    @get("/v1/ledger/tables/{table_id:str}/score-file", tags=["ledger"], summary="The pulka as a score file for `pulka score`")
+    async def score_file(
+        table_id: FromPath[str], viewer: NamedDependency[Caller | None], at_least: FromQuery[str | None] = None
+    ) -> Response[dict[str, Any]]:
+        async with desk().table(table_id, viewer, at_least) as (connection, seen):
+            played = await score_sheet.read(connection, table_id, seen.sight.last_deal)
+        return Response(deal_history.score_file(seen.sight.table, played), headers=seen.headers | NO_STORE)
+
+    return [sheet, deals, deal, score_file]
+
+
+def audit_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
+    """A table's commits, and whether they hold; `desk` as for `table_routes`."""
+
+    @get("/v1/ledger/tables/{table_id:str}/audit", tags=["ledger"], summary="Every commit; its bytes once its deal is revealed")
+    async def audit(
+        table_id: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        *,
+        cursor: FromQuery[str | None] = None,
+        limit: Limit = PAGE,
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[dict[str, Any]]:
+        after = 0 if cursor is None else from_cursor(cursor, int)
+        at = desk()
+        async with at.table(table_id, viewer, at_least) as (connection, seen):
+            found = await audit_trail.read(connection, table_id, seen.sight.last_deal, after=_int(after), limit=limit + 1)
+            revealed = await deal_history.revealed_deals(connection, table_id)
+        page = found[:limit]
+        try:
+            commits = await audit_trail.with_bytes(at.log, seen.sight.table, page, revealed)
+        except LookupError as lost:
+            raise Problem(500, "log_differs", f"{lost}; see the verification".capitalize()) from None
+        following = to_cursor(page[-1].revision) if len(found) > limit else None
+        return Response({"commits": commits, "cursor": following, **seen.marks}, headers=NO_STORE)
+
+    @get("/v1/ledger/tables/{table_id:str}/audit/verify", tags=["ledger"], summary="Hashes, deals, rules and rows, checked now")
+    async def verify(
+        table_id: FromPath[str], viewer: NamedDependency[Caller | None], at_least: FromQuery[str | None] = None
+    ) -> Response[dict[str, Any]]:
+        at = desk()
+        async with at.table(table_id, viewer, at_least) as (_, seen):
+            pass
+        return Response(await at.verify(table_id, seen), headers=seen.headers | NO_STORE)
+
+    return [audit, verify]
+
+
+def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
+    """A player's deals and whists, at tables that the reader may look at; `desk` as for `table_routes`."""
+
+    @get("/v1/ledger/players/{player:str}/deals", tags=["ledger"], summary="A player's deals, newest first")
+    async def deals(
+        player: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        *,
+        cursor: FromQuery[str | None] = None,
+        limit: Limit = PAGE,
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[dict[str, Any]]:
+        before = None if cursor is None else from_cursor(cursor, tuple[int, str, int])
+        at = desk()
+        await at.reached(at_least)
+        async with at.readers.reading() as connection:
+            found = await statement.deals_of(connection, player, reader_of(viewer), before, limit + 1)
+            newest = await as_of(connection)
+        page = found[:limit]
+        following = to_cursor((page[-1][1].at, page[-1][1].table_id, page[-1][1].deal)) if len(found) > limit else None
+        shown = [{"table_id": score.table_id, "seat": seat, **deal_history.summary(score)} for seat, score in page]
+        return Response({"deals": shown, "cursor": following, "as_of": newest}, headers=NO_STORE)
+
+    @get("/v1/ledger/players/{player:str}/statement", tags=["ledger"], summary="What a player won and lost, pulka by pulka")
+    async def lines(
+        player: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        *,
+        cursor: FromQuery[str | None] = None,
+        limit: Limit = PAGE,
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[dict[str, Any]]:
+        before = None if cursor is None else from_cursor(cursor, tuple[int, str])
+        at = desk()
+        await at.reached(at_least)
+        async with at.readers.reading() as connection:
+            found = await statement.read(connection, player, reader_of(viewer), before, limit + 1)
+            newest = await as_of(connection)
+        page = found[:limit]
+        following = to_cursor((page[-1]["at"], page[-1]["table_id"])) if len(found) > limit else None
+        return Response({"pulkas": page, "cursor": following, "as_of": newest}, headers=NO_STORE)
+
+    return [deals, lines]
+
+
+def _wants_svg(accept: str | None) -> bool:
+    """Whether the drawing stands before JSON in `Accept`; anything else means JSON."""
+    for part in (accept or "").lower().split(","):
+        match part.split(";")[0].strip():
+            case "image/svg+xml" | "image/*":
+                return True
+            case "application/json" | "application/*" | "*/*":
+                return False
+            case _:
+                pass
+    return False
+
+
+def _int(after: int) -> int:
+    """A cursor's number, within what Postgres holds."""
+    if not 0 <= after <= LARGEST_REVISION:
+        raise malformed("cursor", "not a cursor of this list")
+    return after

@@ -1,0 +1,182 @@
+"""Who did what, when, at which revision, under which hash. A commit's bytes stay in the log, and leave it once their deal is revealed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from services.ledger.tables import Line, Table
+from shared.eventlog.port import EventLog
+from shared.events import address
+from shared.events.catalogue import SealedCardsDiscarded, SealedHandSeen, StoredTableEvent
+from shared.events.commit import hash_of
+from shared.projections.projection import Connection
+from shared.rules import game_events as game
+
+DDL: Final = """
+CREATE TABLE IF NOT EXISTS audit_trail (
+    table_id text NOT NULL,
+    revision bigint NOT NULL,
+    sequence bigint NOT NULL,
+    deal int NOT NULL,
+    at bigint NOT NULL,
+    actor text NOT NULL,
+    command_id text NOT NULL,
+    cause text,
+    hash text NOT NULL,
+    events text NOT NULL,
+    moves text NOT NULL,
+    PRIMARY KEY (table_id, revision)
+);
+"""
+
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
+NO_MOVES: Final = "[]"
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One commit: `deal` is the number of the deal it belongs to (0 before the first), `at` milliseconds since 1970, `events` type names
+    with spaces between them, `moves` a JSON list of what the seats did, as a deal record has it, an unrevealed discard's cards null.
+    """
+
+    table_id: str
+    revision: int
+    sequence: int
+    deal: int
+    at: int
+    actor: str
+    command_id: str
+    cause: str | None
+    hash: str
+    events: str
+    moves: str
+
+
+def move_of(event: StoredTableEvent) -> dict[str, Any] | None:
+    """The move that `event` came from, as a deal record has it; None for what the rules did by themselves, and before the deal."""
+    match event:
+        case game.CardPlayed(seat=seat, card=card, by=by):
+            other = {} if by == seat else {"hand": seat}
+            return {"seat": by, "type": "play", "card": card, **other}
+        case game.BidMade(seat=seat, bid=bid):
+            return {"seat": seat, "type": "bid", "bid": bid}
+        case SealedCardsDiscarded(seat=seat):
+            return {"seat": seat, "type": "discard", "cards": None}
+        case game.ContractDeclared(seat=seat, contract=contract):
+            return {"seat": seat, "type": "contract", "contract": contract}
+        case game.WhistCalled(seat=seat, call=call):
+            return {"seat": seat, "type": "whist", "call": call}
+        case game.PlayChosen(seat=seat, open=laid):
+            return {"seat": seat, "type": "lay", "open": laid}
+        case SealedHandSeen(seat=seat, hand=hand):
+            return {"seat": seat, "type": "look", "hand": hand}
+        case game.GaveUpWithoutThree(seat=seat):
+            return {"seat": seat, "type": "without_three"}
+        case game.Conceded(seat=seat):
+            return {"seat": seat, "type": "concede"}
+    return None
+
+
+def steps(lines: Iterable[Line]) -> list[Step]:
+    """One step a commit."""
+    found: list[Step] = []
+    for line in lines:
+        table, commit = line.table, line.commit
+        moves = [move for event in line.events if (move := move_of(event)) is not None]
+        found.append(
+            Step(
+                table.table_id,
+                commit.revision,
+                table.sequence,
+                table.deal,
+                commit.at,
+                commit.actor,
+                commit.command_id,
+                commit.cause,
+                table.hash,
+                " ".join([str(event.__struct_config__.tag) for event in line.events]),
+                _encode(moves).decode() if moves else NO_MOVES,
+            )
+        )
+    return found
+
+
+async def apply(connection: Connection, lines: Sequence[Line]) -> None:
+    """Write a batch's commits."""
+    await connection.execute(
+        """
+        INSERT INTO audit_trail (table_id, revision, sequence, deal, at, actor, command_id, cause, hash, events, moves)
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::int[], $5::bigint[], $6::text[], $7::text[], $8::text[],
+                             $9::text[], $10::text[], $11::text[])
+        """,
+        *map(list, zip(*map(msgspec.structs.astuple, steps(lines)), strict=True)),
+    )
+
+
+async def read(connection: Connection, table_id: str, last_deal: int, *, after: int = 0, limit: int | None = None) -> list[Step]:
+    """A table's commits of deals up to `last_deal` with a revision above `after`, in order, at most `limit`."""
+    rows = await connection.fetch(
+        """
+        SELECT table_id, revision, sequence, deal, at, actor, command_id, cause, hash, events, moves FROM audit_trail
+        WHERE table_id = $1 AND revision > $2 AND deal <= $3 ORDER BY revision LIMIT $4
+        """,
+        table_id,
+        after,
+        last_deal,
+        limit,
+    )
+    return [Step(*row) for row in rows]
+
+
+async def last(connection: Connection, table_id: str, last_deal: int) -> Step | None:
+    """A table's newest commit of deals up to `last_deal`."""
+    row = await connection.fetchrow(
+        """
+        SELECT table_id, revision, sequence, deal, at, actor, command_id, cause, hash, events, moves FROM audit_trail
+        WHERE table_id = $1 AND deal <= $2 ORDER BY revision DESC LIMIT 1
+        """,
+        table_id,
+        last_deal,
+    )
+    return None if row is None else Step(*row)
+
+
+async def moves_of(connection: Connection, table_id: str, deal: int) -> list[dict[str, Any]]:
+    """The moves of one deal in order, an unrevealed discard's cards null."""
+    rows = await connection.fetch(
+        "SELECT moves FROM audit_trail WHERE table_id = $1 AND deal = $2 AND moves <> $3 ORDER BY revision", table_id, deal, NO_MOVES
+    )
+    return [move for row in rows for move in msgspec.json.decode(row["moves"])]
+
+
+async def with_bytes(log: EventLog, table: Table, found: Sequence[Step], revealed: frozenset[int]) -> list[dict[str, Any]]:
+    """The steps as the API shows them, `commit` the exact JSON that is hashed, null while the commit's deal is not among `revealed`.
+
+    Raises `Unavailable`, and `LookupError` when the log does not hold what the rows were written from.
+    """
+    if not found:
+        return []
+    there = await log.read(address.table(table.table_id), after=found[0].sequence - 1, until=found[-1].sequence)
+    stored = {recorded.sequence: recorded.data for recorded in there}
+    shown: list[dict[str, Any]] = []
+    for step in found:
+        data = stored.get(step.sequence)
+        if data is None or hash_of(data) != step.hash:
+            raise LookupError(f"the log does not hold revision {step.revision} of {table.table_id} as it was read")
+        open_now = step.deal == 0 or step.deal in revealed
+        shown.append(
+            {
+                "revision": step.revision,
+                "position": f"{table.stream}:{step.sequence}",
+                "deal": step.deal,
+                "at": step.at,
+                "actor": step.actor,
+                "hash": step.hash,
+                "events": step.events.split(),
+                "moves": msgspec.Raw(step.moves.encode()),
+                "commit": msgspec.Raw(data) if open_now else None,
+            }
+        )
+    return shown

@@ -1,0 +1,31 @@
+"""All read tables of the ledger as one projection of the tables' streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from services.ledger import audit_trail, deal_history, score_sheet, statement, tables
+from shared.eventlog.port import Recorded
+from shared.events.address import PARTITIONS
+from shared.projections.projection import Connection
+
+STREAMS: Final = tuple(f"TABLE_{partition}" for partition in range(PARTITIONS))
+VIEWS: Final = (score_sheet, deal_history, audit_trail, statement)  # each a question with its own rows
+
+
+class Books:
+    """The ledger's `Projection`; what each view writes stands in its own file."""
+
+    name = "ledger"
+    version = 1
+    ddl = tables.DDL + "".join(view.DDL for view in VIEWS)
+
+    async def apply(self, connection: Connection, batch: Sequence[Recorded]) -> None:
+        """Write a batch. Raises what a commit that is no table's, or of a newer version, makes of it."""
+        known = await tables.load(connection, list({recorded.address.id for recorded in batch}))
+        before = frozenset(known)
+        lines = tables.lines(batch, known)
+        await tables.write(connection, before, known.values())
+        for view in VIEWS:
+            await view.apply(connection, lines)

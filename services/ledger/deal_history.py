@@ -1,0 +1,153 @@
+"""What was dealt and played, deal by deal: the deal record, and the score file of a pulka. Cards stand here once they are revealed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from services.ledger import audit_trail, score_sheet
+from services.ledger.score_sheet import Score
+from services.ledger.tables import Line, Table
+from shared.projections.projection import Connection
+from shared.rules.ending import outcome_of
+from shared.rules.game_events import DealRevealed
+from shared.rules.recorded_deal import deal_document
+
+DDL: Final = """
+CREATE TABLE IF NOT EXISTS revealed (
+    table_id text NOT NULL,
+    deal int NOT NULL,
+    revision bigint NOT NULL,
+    server_seed text NOT NULL,
+    hands text NOT NULL,
+    talon text NOT NULL,
+    discard text,
+    PRIMARY KEY (table_id, deal)
+);
+"""
+
+BETWEEN_HANDS: Final = "|"  # in the column `hands`; a resting player's is empty
+
+
+class Revealed(msgspec.Struct, frozen=True):
+    """The cards of one deal: `hands` by seat with `|` between them, talon as it lies, the discard if there was one, the server's seed."""
+
+    table_id: str
+    deal: int
+    revision: int
+    server_seed: str
+    hands: str
+    talon: str
+    discard: str | None
+
+
+def revealed(lines: Iterable[Line]) -> list[Revealed]:
+    """The deals that `lines` revealed."""
+    return [
+        Revealed(
+            line.table.table_id,
+            event.number,
+            line.commit.revision,
+            event.server_seed,
+            BETWEEN_HANDS.join(event.hands),
+            event.talon,
+            event.discard,
+        )
+        for line in lines
+        for event in line.events
+        if isinstance(event, DealRevealed)
+    ]
+
+
+async def apply(connection: Connection, lines: Sequence[Line]) -> None:
+    """Write the deals that a batch revealed."""
+    found = revealed(lines)
+    if not found:
+        return
+    await connection.execute(
+        """
+        INSERT INTO revealed (table_id, deal, revision, server_seed, hands, talon, discard)
+        SELECT * FROM unnest($1::text[], $2::int[], $3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[])
+        """,
+        *map(list, zip(*map(msgspec.structs.astuple, found), strict=True)),
+    )
+
+
+async def read(connection: Connection, table_id: str, last_deal: int) -> list[Revealed]:
+    """The revealed deals up to `last_deal`, in order."""
+    rows = await connection.fetch(
+        """
+        SELECT table_id, deal, revision, server_seed, hands, talon, discard FROM revealed
+        WHERE table_id = $1 AND deal <= $2 ORDER BY deal
+        """,
+        table_id,
+        last_deal,
+    )
+    return [Revealed(*row) for row in rows]
+
+
+async def revealed_deals(connection: Connection, table_id: str) -> frozenset[int]:
+    """The numbers of the deals whose cards everybody may know."""
+    rows = await connection.fetch("SELECT deal FROM revealed WHERE table_id = $1", table_id)
+    return frozenset(row["deal"] for row in rows)
+
+
+async def deal_record(connection: Connection, table: Table, deal: int) -> dict[str, Any] | None:
+    """Deal `deal` card by card (FORMATS: Deal record), as `pulka replay` takes it; None while it is not scored and revealed."""
+    row = await connection.fetchrow(
+        """
+        SELECT table_id, deal, revision, server_seed, hands, talon, discard FROM revealed WHERE table_id = $1 AND deal = $2
+        """,
+        table.table_id,
+        deal,
+    )
+    played = await score_sheet.read(connection, table.table_id, deal, after=deal - 2)
+    if row is None or not played or played[-1].deal != deal:
+        return None
+    cards = Revealed(*row)
+    moves = await audit_trail.moves_of(connection, table.table_id, deal)
+    for move in moves:
+        if move["type"] == "discard":
+            move["cards"] = (cards.discard or "").split()
+    outcome = msgspec.json.decode(played[-1].outcome)
+    record: dict[str, Any] = {
+        "format": 1,
+        "convention": msgspec.Raw(table.convention.encode()),
+        "players": table.players,
+        "dealer": outcome["dealer"],
+        "hands": cards.hands.split(BETWEEN_HANDS),
+        "talon": cards.talon,
+        "moves": moves,
+    }
+    if table.target is not None:
+        record["target"] = table.target
+    before = played[0] if played[0].deal < deal else None
+    if before is not None:
+        past = msgspec.json.decode(before.outcome)
+        record["sheet"] = msgspec.Raw(before.sheet.encode())
+        record["all_pass_in_row"] = past.get("all_pass_in_row", 0)
+        if past.get("bombs"):
+            record["bombs"] = past["bombs"]
+    return record
+
+
+def score_file(table: Table, played: Sequence[Score]) -> dict[str, Any]:
+    """The pulka as a score file (FORMATS: Score file) that `pulka score` brings to the same sheet."""
+    file: dict[str, Any] = {
+        "format": 1,
+        "convention": msgspec.Raw(table.convention.encode()),
+        "players": table.players,
+        "deals": [deal_document(outcome_of(msgspec.json.decode(score.outcome))) for score in played],
+    }
+    if table.target is not None:
+        file["target"] = table.target
+    return file
+
+
+def summary(score: Score) -> dict[str, Any]:
+    """One deal in a list: its number, when it was scored, the outcome's own words, and what it wrote."""
+    outcome: dict[str, Any] = msgspec.json.decode(score.outcome)
+    shown = {name: outcome.get(name) for name in ("dealer", "declarer", "contract", "calls", "tricks")}
+    return {"number": score.deal, "at": score.at, **shown, "written": msgspec.Raw(score.written.encode())}

@@ -1,0 +1,96 @@
+"""The ledger, wired: the log to read, the projection into its rows, the readers, HTTP. It holds no master key."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import asyncpg
+
+from services.ledger.api import audit_routes, player_routes, table_routes
+from services.ledger.books import STREAMS, Books
+from services.ledger.desk import Desk
+from services.ledger.readers import Readers
+from shared.eventlog.jetstream import JetStreamLog, open_log
+from shared.eventlog.port import LogError
+from shared.eventlog.streams import DEFAULT_NAMESPACE
+from shared.projections.follow import Pace
+from shared.projections.history import RefusedToRun
+from shared.projections.projection import schema_of
+from shared.projections.projector import Projector
+from shared.web.problems import unavailable
+from shared.web.service import CannotStart, ServersUnreachable, Service
+from shared.web.settings import Settings, masked
+
+PACE: Final = Pace(calm=60, seconds=0.05)  # up to 480 commits a second in all partitions are readable at once, more within 50 ms
+
+
+def create(settings: Settings) -> Service:
+    """The service; opens nothing before `start`."""
+    ledger = Ledger(settings)
+    routes = [*table_routes(ledger.desk), *audit_routes(ledger.desk), *player_routes(ledger.desk)]
+    return Service(name="ledger", routes=routes, start=ledger.start, drain=ledger.drain, stop=ledger.stop, health=ledger.health)
+
+
+class Ledger:
+    """One life of the service in one process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._log: JetStreamLog | None = None
+        self._projector: Projector | None = None
+        self._readers: Readers | None = None
+        self._desk: Desk | None = None
+
+    def desk(self) -> Desk:
+        """What the handlers work with; raises 503 before the start and after the stop."""
+        if self._desk is None:
+            raise unavailable("The ledger is not open.")
+        return self._desk
+
+    async def start(self) -> None:
+        """Connect and begin to follow. Raises `ServersUnreachable`, and `CannotStart` when the log is not the one that the books are of."""
+        settings, books = self._settings, Books()
+        schema = schema_of(books, settings.namespace)
+        try:
+            self._log = await open_log(
+                settings.nats_url, settings.namespace or DEFAULT_NAMESPACE, durable=settings.nats_durable, name="pulka ledger"
+            )
+        except LogError as wrong:
+            raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
+        self._projector = Projector(self._log, books, STREAMS, settings.postgres_dsn, schema, PACE)
+        self._readers = Readers(settings.postgres_dsn, schema)
+        try:
+            await self._readers.open()
+            await self._projector.start()
+        except RefusedToRun as refused:
+            raise CannotStart(f"the ledger refuses this log: {refused}") from refused
+        except (OSError, asyncpg.PostgresError) as wrong:
+            raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+        self._desk = Desk(self._log, self._readers, self._projector.at_least)
+
+    async def drain(self) -> None:
+        """Nothing to end: reads are short."""
+
+    async def stop(self) -> None:
+        """Give up the leases and close everything, also what a start that failed has left."""
+        self._desk = None
+        if self._projector is not None:
+            await self._projector.stop()
+        if self._readers is not None:
+            await self._readers.close()
+        if self._log is not None:
+            await self._log.close()
+
+    async def health(self) -> dict[str, Any]:
+        """`down` without Postgres or when a stream is refused; `degraded` while the log is away or the books are late."""
+        if self._log is None or self._projector is None or self._readers is None:
+            return {"status": "down", "reason": "not started"}
+        log, postgres, books = self._log.connected(), await self._readers.answers(), self._projector.health()
+        well = log and books["status"] == "ok"
+        return {
+            "status": "down" if not postgres or books["status"] == "down" else "ok" if well else "degraded",
+            "log": "connected" if log else "away",
+            "durability": self._log.durability(),
+            "postgres": "connected" if postgres else "away",
+            "books": books,
+        }

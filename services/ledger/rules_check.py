@@ -1,0 +1,143 @@
+"""Every event once more from the moves: the rules decide again what the log says they decided, from the cut to the settlement.
+
+Cards are those of `DealRevealed`; what is not revealed yet is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from typing import Any, Final
+
+from services.ledger.tables import Line
+from shared.events.catalogue import (
+    SealedCardsDealt,
+    SealedCardsDiscarded,
+    SealedDealStarted,
+    SealedHandSeen,
+    StoredTableEvent,
+    encode_event,
+)
+from shared.events.chain import Problem
+from shared.events.terms import rules_digest
+from shared.projections.projection import UNAPPLICABLE
+from shared.rules import game_events as game
+from shared.rules import moves
+from shared.rules import pulka as match
+from shared.rules.game_events import DealRevealed, Event
+from shared.rules.moves import AnyMove
+from shared.rules.pulka import Pulka, StartDeal
+from shared.rules.refusal import Refused
+from shared.rules.shuffle import DISCARD, TALON, hand_label, seen_label
+
+OWN_ACTORS: Final = frozenset({"service", "clock"})  # who acts for a seat without sitting there
+
+
+def by_the_rules(table_id: str, lines: Iterable[Line]) -> Iterator[Problem]:
+    """What in a table's commits, given from the first on, the rules would not have made of the moves. The first one ends the check."""
+    pulka = Pulka(table_id=table_id)
+    for deal in _deals(lines):
+        reveal = next((event for line in deal for event in line.events if isinstance(event, DealRevealed)), None)
+        if reveal is None and any(isinstance(event, SealedDealStarted) for event in deal[0].events):
+            return  # it goes on, or was never revealed, which the deal's proof complains of
+        for line in deal:
+            try:
+                events = tuple(_opened(event, reveal) for event in line.events)
+                wrong = _wrong(pulka, line, events)
+                pulka = reduce(match.evolve, events, pulka)
+            except UNAPPLICABLE as error:
+                yield Problem(line.commit.revision, "not_by_the_rules", f"It cannot be replayed ({type(error).__name__}).")
+                return
+            if wrong is not None:
+                yield wrong
+                return
+
+
+def _deals(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    """Commits by deal: from the one that starts it to the one before the next start."""
+    deal: list[Line] = []
+    for line in lines:
+        if deal and any(isinstance(event, SealedDealStarted) for event in line.events):
+            yield deal
+            deal = []
+        deal.append(line)
+    if deal:
+        yield deal
+
+
+def _opened(event: StoredTableEvent, reveal: DealRevealed | None) -> Event:
+    """The event as it was decided, its cards from the reveal. Raises `ValueError` for a box of no deal."""
+    if not isinstance(event, SealedDealStarted | SealedCardsDealt | SealedCardsDiscarded | SealedHandSeen):
+        return event
+    if reveal is None:
+        raise ValueError("a sealed event outside of a deal")
+    match event:
+        case SealedDealStarted():
+            return game.DealStarted(event.number, event.dealer, event.commitment, event.algorithm, reveal.server_seed)
+        case SealedCardsDealt():
+            own = [reveal.salts[hand_label(seat)] if box else "" for seat, box in enumerate(event.hands)]  # who rests has no cards to hide
+            return game.CardsDealt(reveal.hands, reveal.talon, event.deal, (*own, reveal.salts[TALON]))
+        case SealedCardsDiscarded():
+            return game.CardsDiscarded(event.seat, reveal.discard, event.deal, reveal.salts[DISCARD])
+        case SealedHandSeen(hand=hand):
+            return game.HandSeen(event.seat, hand, reveal.hands[hand], event.deal, reveal.salts[seen_label(hand)])
+
+
+def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...]) -> Problem | None:
+    """What is wrong with one commit on top of `pulka`."""
+    revision = line.commit.revision
+    timed_out = isinstance(events[0], game.TurnTimedOut) if events else False
+    acts = events[1:] if timed_out else events
+    if not acts:
+        return Problem(revision, "not_by_the_rules", "A commit without an event.")
+    match acts[0]:
+        case game.PulkaOpened() | game.PulkaRefused() if revision != 1:
+            return Problem(revision, "not_by_the_rules", "The pulka is opened a second time.")
+        case game.PulkaOpened(convention=convention, players=players, target=target, terms=terms, rules_digest=digest):
+            fits = digest == rules_digest(convention, players, target, terms)
+            return None if fits else Problem(revision, "rules_digest", "The digest in every commitment is not that of these terms.")
+        case game.PulkaRefused():
+            return None
+        case game.DealStarted(number=number, server_seed=seed):
+            decided: tuple[Event, ...] | Refused = _started(pulka, number, seed)
+        case first:
+            done = move_behind(first)
+            if done is None:
+                return Problem(revision, "not_by_the_rules", f"No move makes {type(first).__name__} first.")
+            seat, move = done
+            actor = line.commit.actor
+            if actor not in OWN_ACTORS and (seat >= len(pulka.seats) or pulka.seats[seat] != actor):
+                return Problem(revision, "not_by_the_rules", f"Seat {seat} is not that of whoever moved.")
+            decided = match.decide(pulka, seat, move)
+    if isinstance(decided, Refused):
+        return Problem(revision, "not_by_the_rules", f"The rules refuse it: {decided.code} ({decided.rule}).")
+    if list(map(encode_event, decided)) != list(map(encode_event, acts)):
+        return Problem(revision, "not_by_the_rules", "The rules make other events of this move.")
+    return None
+
+
+def _started(pulka: Pulka, number: int, seed: str | None) -> tuple[Event, ...]:
+    """The start of deal `number` as it must have been."""
+    return match.start_deal(pulka, StartDeal(number, seed or ""))
+
+
+def move_behind(event: Event) -> tuple[int, AnyMove] | None:
+    """Who moved, and what, when a commit's first event is `event`; None when that is no move's."""
+    if isinstance(event, game.CardPlayed):
+        return event.by, moves.Play(event.card, None if event.seat == event.by else event.seat)
+    make = _MOVES.get(type(event))
+    return None if make is None else (event.seat, make(event))  # type: ignore[attr-defined] # every event of `_MOVES` has a seat
+
+
+_MOVES: Final[dict[type[Event], Callable[[Any], AnyMove]]] = {
+    game.SeedAdded: lambda event: moves.Seed(event.seed),
+    game.DeckCut: lambda event: moves.Cut(event.at),
+    game.BidMade: lambda event: moves.Bid(event.bid),
+    game.CardsDiscarded: lambda event: moves.Discard(tuple(event.cards.split())),
+    game.ContractDeclared: lambda event: moves.Declare(event.contract),
+    game.WhistCalled: lambda event: moves.Whist(event.call),
+    game.PlayChosen: lambda event: moves.Lay(event.open),
+    game.HandSeen: lambda event: moves.Look(event.hand),
+    game.GaveUpWithoutThree: lambda _: moves.WithoutThree(),
+    game.Conceded: lambda _: moves.Concede(),
+}

@@ -1,0 +1,122 @@
+"""What stands on the sheet, and which deal wrote it: every entry with its rule, the sheet after every deal, the settlement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from services.ledger.tables import Line, Table
+from shared.projections.projection import Connection
+from shared.rules.game_events import DealScored
+from shared.rules.settlement import closed_reason, settlement
+from shared.rules.sheet import Sheet, empty_sheet
+from shared.rules.sheet import write as written_on
+from shared.rules.sheet_document import SheetDocument, read_sheet
+
+DDL: Final = """
+CREATE TABLE IF NOT EXISTS scores (
+    table_id text NOT NULL,
+    deal int NOT NULL,
+    revision bigint NOT NULL,
+    at bigint NOT NULL,
+    outcome text NOT NULL,
+    written text NOT NULL,
+    sheet text NOT NULL,
+    PRIMARY KEY (table_id, deal)
+);
+"""
+
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
+_read_document: Final = msgspec.json.Decoder(SheetDocument).decode
+
+
+class Score(msgspec.Struct, frozen=True):
+    """One deal on the sheet. As JSON text: `outcome` of the event, `written` as `deals[k]` of `pulka score`, `sheet` after the deal."""
+
+    table_id: str
+    deal: int
+    revision: int
+    at: int
+    outcome: str
+    written: str
+    sheet: str
+
+
+def sheet_of(text: str, players: int) -> Sheet:
+    """The sheet that a row holds."""
+    return read_sheet(_read_document(text), players, "sheet")
+
+
+def scores(lines: Iterable[Line], sheets: Mapping[str, str]) -> list[Score]:
+    """The deals that `lines` scored; `sheets` are their tables' sheets before, as text, where there was a deal before."""
+    latest = dict(sheets)
+    found: list[Score] = []
+    for line in lines:
+        for event in line.events:
+            if not isinstance(event, DealScored):
+                continue
+            table = line.table
+            empty = empty_sheet(table.players)
+            before = latest.get(table.table_id)
+            sheet = written_on(empty if before is None else sheet_of(before, table.players), event.entries)
+            latest[table.table_id] = _encode(sheet.document()).decode()
+            written = written_on(empty, event.entries).document() | {"entries": event.entries}
+            found.append(
+                Score(
+                    table.table_id,
+                    table.deal,
+                    line.commit.revision,
+                    line.commit.at,
+                    _encode(event.outcome).decode(),
+                    _encode(written).decode(),
+                    latest[table.table_id],
+                )
+            )
+    return found
+
+
+async def apply(connection: Connection, lines: Sequence[Line]) -> None:
+    """Write the deals that a batch scored."""
+    ids = {line.table.table_id for line in lines if any(isinstance(event, DealScored) for event in line.events)}
+    if not ids:
+        return
+    rows = await connection.fetch(
+        "SELECT DISTINCT ON (table_id) table_id, sheet FROM scores WHERE table_id = ANY($1) ORDER BY table_id, deal DESC", list(ids)
+    )
+    found = scores(lines, {row["table_id"]: row["sheet"] for row in rows})
+    await connection.execute(
+        """
+        INSERT INTO scores (table_id, deal, revision, at, outcome, written, sheet)
+        SELECT * FROM unnest($1::text[], $2::int[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::text[])
+        """,
+        *map(list, zip(*map(msgspec.structs.astuple, found), strict=True)),
+    )
+
+
+async def read(connection: Connection, table_id: str, last_deal: int, *, after: int = 0, limit: int | None = None) -> list[Score]:
+    """A table's deals `after` < number <= `last_deal`, in order, at most `limit`."""
+    rows = await connection.fetch(
+        """
+        SELECT table_id, deal, revision, at, outcome, written, sheet FROM scores
+        WHERE table_id = $1 AND deal > $2 AND deal <= $3 ORDER BY deal LIMIT $4
+        """,
+        table_id,
+        after,
+        last_deal,
+        limit,
+    )
+    return [Score(*row) for row in rows]
+
+
+def score_sheet(table: Table, played: Sequence[Score]) -> dict[str, Any]:
+    """The object of `pulka score` after the deals `played`: `deals`, `sheet`, `closed`, `settlement` (as if the pulka were settled now)."""
+    sheet = sheet_of(played[-1].sheet, table.players) if played else empty_sheet(table.players)
+    closed = closed_reason(table.rules, table.target, sheet, len(played)) is not None
+    return {
+        "deals": [msgspec.Raw(score.written.encode()) for score in played],
+        "sheet": sheet.document(),
+        "closed": closed or table.status == "over",
+        "settlement": settlement(table.rules, table.target, sheet),
+    }

@@ -1,0 +1,185 @@
+"""Which tables there are, on what terms they are played, who sits where, and how far each one's log has been read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from typing import Final
+
+import msgspec
+
+from shared.eventlog.port import Recorded
+from shared.events.catalogue import SealedDealStarted, StoredTableEvent
+from shared.events.commit import Commit, decode, hash_of
+from shared.events.terms import read as read_terms
+from shared.events.upcast import stored_table_events
+from shared.projections.projection import Connection
+from shared.rules.convention import Convention, from_record
+from shared.rules.game_events import PulkaClosed, PulkaOpened, PulkaRefused
+
+DDL: Final = """
+CREATE TABLE IF NOT EXISTS tables (
+    table_id text PRIMARY KEY,
+    stream text NOT NULL,
+    sequence bigint NOT NULL,
+    revision bigint NOT NULL,
+    at bigint NOT NULL,
+    hash text NOT NULL,
+    status text NOT NULL,
+    players int NOT NULL,
+    target int,
+    seats text[] NOT NULL,
+    convention text NOT NULL,
+    open_to_all bool NOT NULL,
+    delay_deals int NOT NULL,
+    deal int NOT NULL
+);
+"""
+
+_encode: Final = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Table(msgspec.Struct, frozen=True):
+    """One table as its commits have left it.
+
+    `stream`, `sequence`, `revision`, `at` (milliseconds since 1970) and `hash` are its newest commit's. `status`: `playing`, `over`,
+    `refused`. `target` is None for a pulka without one; `seats` are player ids clockwise; `convention` the resolved record as JSON text.
+    `open_to_all`: who has no seat may look, `delay_deals` whole deals late. `deal` counts the deals that began.
+    """
+
+    table_id: str
+    stream: str = ""
+    sequence: int = 0
+    revision: int = 0
+    at: int = 0
+    hash: str = ""
+    status: str = "playing"
+    players: int = 0
+    target: int | None = None
+    seats: tuple[str, ...] = ()
+    convention: str = ""
+    open_to_all: bool = False
+    delay_deals: int = 0
+    deal: int = 0
+
+    @property
+    def rules(self) -> Convention:
+        """The convention, read."""
+        return _convention(self.convention)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One commit as the books are written from it: the table after it, its position and hash, and its events with boxes closed."""
+
+    table: Table
+    position: str
+    commit: Commit
+    events: tuple[StoredTableEvent, ...]
+
+
+@lru_cache(maxsize=256)  # a club plays a handful of conventions; one takes 30 us to read
+def _convention(record: str) -> Convention:
+    return from_record(msgspec.json.decode(record))
+
+
+def after(table: Table, events: Iterable[StoredTableEvent]) -> Table:
+    """The table after one commit; where the commit lies is set by `lines`."""
+    for event in events:
+        match event:
+            case PulkaOpened():
+                terms = read_terms(event.terms)
+                table = msgspec.structs.replace(
+                    table,
+                    players=event.players,
+                    target=event.target,
+                    seats=event.seats,
+                    convention=_encode(event.convention).decode(),
+                    open_to_all=terms.open_to_all,
+                    delay_deals=terms.spectators.delay_deals,
+                )
+            case PulkaRefused():
+                table = msgspec.structs.replace(table, status="refused")
+            case PulkaClosed():
+                table = msgspec.structs.replace(table, status="over")
+            case SealedDealStarted(number=number):
+                table = msgspec.structs.replace(table, deal=number)
+            case _:
+                pass
+    return table
+
+
+def lines(batch: Iterable[Recorded], known: dict[str, Table]) -> list[Line]:
+    """The commits of `batch` with what they hold; `known` are their tables before it and become those after it.
+
+    Raises `NewerSchema`, and `msgspec.ValidationError` for what the catalogue does not know.
+    """
+    written: list[Line] = []
+    for recorded in batch:
+        commit = decode(recorded.data)
+        events = stored_table_events(commit)
+        table_id = recorded.address.id
+        table = after(known.get(table_id) or Table(table_id), events)
+        table = known[table_id] = msgspec.structs.replace(
+            table,
+            stream=recorded.stream,
+            sequence=recorded.sequence,
+            revision=commit.revision,
+            at=commit.at,
+            hash=hash_of(recorded.data),
+        )
+        written.append(Line(table, recorded.position, commit, events))
+    return written
+
+
+_COLUMNS: Final = (
+    "table_id, stream, sequence, revision, at, hash, status, players, target, seats, convention, open_to_all, delay_deals, deal"
+)
+
+
+async def load(connection: Connection, table_ids: Sequence[str]) -> dict[str, Table]:
+    """The tables that the rows know, by id."""
+    rows = await connection.fetch(f"SELECT {_COLUMNS} FROM tables WHERE table_id = ANY($1)", table_ids)  # noqa: S608 - a constant of ours
+    return {row["table_id"]: _table(row) for row in rows}
+
+
+async def ids_after(connection: Connection, table_id: str, limit: int) -> list[str]:
+    """The next `limit` table ids after `table_id`, in their order."""
+    rows = await connection.fetch("SELECT table_id FROM tables WHERE table_id > $1 ORDER BY table_id LIMIT $2", table_id, limit)
+    return [row["table_id"] for row in rows]
+
+
+async def write(connection: Connection, before: Collection[str], tables: Iterable[Table]) -> None:
+    """Store the tables as they are after a batch; `before` are the ids of those that the rows knew."""
+    kept = sorted(tables, key=lambda table: table.table_id)
+    if new := [table for table in kept if table.table_id not in before]:
+        await connection.execute(
+            f"""
+            INSERT INTO tables ({_COLUMNS})
+            SELECT table_id, stream, sequence, revision, at, hash, status, players, target, string_to_array(seats, ' '), convention,
+                   open_to_all, delay_deals, deal
+            FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::int[], $9::int[],
+                        $10::text[], $11::text[], $12::bool[], $13::int[], $14::int[])
+                 AS row ({_COLUMNS})
+            """,  # noqa: S608 - a constant of ours
+            *map(list, zip(*map(_row, new), strict=True)),
+        )
+    if old := [(t.table_id, t.sequence, t.revision, t.at, t.hash, t.status, t.deal) for t in kept if t.table_id in before]:
+        await connection.execute(
+            """
+            UPDATE tables SET sequence = row.sequence, revision = row.revision, at = row.at, hash = row.hash, status = row.status,
+                              deal = row.deal
+            FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::int[])
+                 AS row (table_id, sequence, revision, at, hash, status, deal)
+            WHERE tables.table_id = row.table_id
+            """,
+            *map(list, zip(*old, strict=True)),
+        )
+
+
+def _row(table: Table) -> tuple[object, ...]:
+    """The table's columns, its seats as one text: unnest would take an array of arrays apart."""
+    return tuple(" ".join(value) if isinstance(value, tuple) else value for value in msgspec.structs.astuple(table))
+
+
+def _table(row: Sequence[object]) -> Table:
+    return msgspec.convert(dict(zip(Table.__struct_fields__, row, strict=True)), Table)

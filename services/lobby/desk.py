@@ -1,0 +1,32 @@
+"""What the lobby's handlers work with once the service has started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from services.lobby.players import Players
+from services.lobby.reads import Reads
+from services.lobby.tables import Tables
+from shared.eventlog.port import EventLog
+from shared.projections.at_least import AtLeast
+from shared.web.auth import Tokens
+from shared.web.problems import unavailable
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """`clock()` is milliseconds since 1970; `at_least` waits for the read tables."""
+
+    log: EventLog
+    players: Players
+    tables: Tables
+    reads: Reads
+    at_least: AtLeast
+    tokens: Tokens
+    clock: Callable[[], int]
+
+    def require_log(self) -> None:
+        """Raises 503 at once while the log is away: an append would wait for it, and so would its client."""
+        if not self.log.connected():
+            raise unavailable("The log cannot be reached; nothing was decided.")

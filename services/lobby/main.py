@@ -1,0 +1,118 @@
+"""The lobby's composition root: what it is made of, and what happens at its start and stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import asyncpg
+from litestar import Router
+
+from services.lobby.api import player_routes
+from services.lobby.database import Database
+from services.lobby.desk import Desk
+from services.lobby.passwords import Passwords
+from services.lobby.players import Players
+from services.lobby.progress import Progress
+from services.lobby.projection import STREAMS, LobbyRows
+from services.lobby.reads import Reads
+from services.lobby.table_api import orders, seat_routes, table_routes
+from services.lobby.tables import Tables
+from services.lobby.vault import Vault
+from shared.eventlog.jetstream import JetStreamLog, open_log
+from shared.eventlog.port import LogError
+from shared.eventlog.streams import DEFAULT_NAMESPACE
+from shared.projections.history import RefusedToRun
+from shared.projections.projection import schema_of
+from shared.projections.projector import Projector
+from shared.web.application import now_ms
+from shared.web.auth import Tokens, master_keys
+from shared.web.problems import unavailable
+from shared.web.service import CannotStart, ServersUnreachable, Service
+from shared.web.settings import Settings, masked
+
+
+def create(settings: Settings) -> Service:
+    """The lobby; it opens nothing before its start. Raises `CannotStart` when the master keys are missing."""
+    lobby = Lobby(settings)
+    tables = Router("/", route_handlers=[*table_routes(lobby.desk), *seat_routes(lobby.desk)], dependencies={"order": orders(lobby.desk)})
+    routes = [*player_routes(lobby.desk), tables]
+    return Service(name="lobby", routes=routes, start=lobby.start, drain=lobby.drain, stop=lobby.stop, health=lobby.health)
+
+
+class Lobby:
+    """The parts of one lobby and their life."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._keys = master_keys(settings)
+        self._database = Database(settings.postgres_dsn)
+        self._log: JetStreamLog | None = None
+        self._projector: Projector | None = None
+        self._progress: Progress | None = None
+        self._desk: Desk | None = None
+
+    async def start(self) -> None:
+        """Connect and begin to follow. Raises `ServersUnreachable`, `CannotStart`."""
+        settings, rows = self._settings, LobbyRows()
+        schema = schema_of(rows, settings.namespace)
+        vault = Vault(self._database, self._keys, settings.namespace)
+        try:
+            log = self._log = await open_log(
+                settings.nats_url, settings.namespace or DEFAULT_NAMESPACE, durable=settings.nats_durable, name="pulka lobby"
+            )
+        except LogError as wrong:
+            raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
+        self._projector = Projector(log, rows, STREAMS, settings.postgres_dsn, schema)
+        try:
+            await self._database.open(vault.ddl)
+            await self._projector.start()
+        except RefusedToRun as refused:
+            raise CannotStart(str(refused)) from refused
+        except (OSError, TimeoutError, asyncpg.PostgresError) as wrong:
+            raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+        self._progress = Progress(log, self._database, schema)
+        self._progress.start()
+        tokens = Tokens(self._keys)
+        players = Players(log, self._keys, vault, tokens, Passwords())
+        reads = Reads(self._database, vault, players, schema)
+        self._desk = Desk(log, players, Tables(log, self._keys), reads, self._projector.at_least, tokens, now_ms)
+
+    def desk(self) -> Desk:
+        """What the handlers work with; raises 503 before the start and after the stop."""
+        if self._desk is None:
+            raise unavailable("The lobby is not open.")
+        return self._desk
+
+    async def drain(self) -> None:
+        """Take nothing new; end what was begun."""
+        desk, self._desk = self._desk, None
+        if desk is not None:
+            await desk.tables.drain()
+            await desk.players.drain()
+
+    async def stop(self) -> None:
+        """Close everything, also what a start that failed has left."""
+        self._desk = None
+        if self._progress is not None:
+            await self._progress.stop()
+        if self._projector is not None:
+            await self._projector.stop()
+        await self._database.close()
+        if self._log is not None:
+            await self._log.close()
+
+    async def health(self) -> dict[str, Any]:
+        """`down` without the log; `degraded` without Postgres (seats and ready go on), or while the rows are late."""
+        if self._log is None or self._projector is None or self._progress is None:
+            return {"status": "down", "reason": "not started"}
+        log, postgres = self._log.connected(), await self._database.answers()
+        rows, progress = self._projector.health(), self._progress.health()
+        well = postgres and rows["status"] == progress["status"] == "ok"
+        return {
+            "status": "down" if not log else "ok" if well else "degraded",
+            "log": log,
+            "durability": self._log.durability(),
+            "postgres": postgres,
+            "rows": rows,
+            "progress": progress,
+        }

@@ -1,0 +1,93 @@
+"""The lobby's read tables: the tables to choose from, and players' sealed names. A fold of the lobby's streams."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from services.lobby import progress, tables
+from services.lobby.tables import Table
+from shared.eventlog.port import Recorded
+from shared.events.address import PARTITIONS
+from shared.events.commit import decode
+from shared.events.lobby_events import PlayerSignedUp
+from shared.events.sealing import LobbyCodec
+from shared.projections.projection import Connection
+
+STREAMS: Final = tuple(f"LOBBY_{partition}" for partition in range(PARTITIONS))
+
+DDL: Final = (
+    """
+CREATE TABLE IF NOT EXISTS tables (
+    table_id text PRIMARY KEY,
+    status text NOT NULL,
+    preset text NOT NULL,
+    public boolean NOT NULL,
+    wants_bots boolean NOT NULL,
+    opened_at bigint NOT NULL,
+    state bytea NOT NULL
+);
+CREATE INDEX IF NOT EXISTS tables_by_status ON tables (status, opened_at DESC, table_id DESC);
+CREATE INDEX IF NOT EXISTS tables_by_time ON tables (opened_at DESC, table_id DESC);
+CREATE TABLE IF NOT EXISTS players (player text PRIMARY KEY, name bytea NOT NULL, bot boolean NOT NULL);
+"""
+    + progress.DDL
+)
+_UPSERT: Final = """
+INSERT INTO tables (table_id, status, preset, public, wants_bots, opened_at, state) VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (table_id) DO UPDATE SET status = excluded.status, wants_bots = excluded.wants_bots, state = excluded.state
+"""
+
+encode_state: Final = msgspec.json.Encoder(order="deterministic").encode
+decode_state: Final = msgspec.json.Decoder(Table).decode
+
+
+class LobbyRows:
+    """One row a table and one a player."""
+
+    name = "lobby"
+    version = 1
+    ddl = DDL
+
+    def __init__(self) -> None:
+        self._codec = LobbyCodec()
+
+    async def apply(self, connection: Connection, batch: Sequence[Recorded]) -> None:
+        """Fold `batch` into the rows."""
+        ids = list({recorded.address.id for recorded in batch if recorded.address.kind == "table"})
+        rows = await connection.fetch("SELECT table_id, state FROM tables WHERE table_id = ANY($1)", ids) if ids else []
+        states = {row["table_id"]: decode_state(row["state"]) for row in rows}
+        players: list[tuple[str, bytes, bool]] = []
+        for recorded in batch:
+            commit = decode(recorded.data)
+            events = self._codec.open(commit)
+            if recorded.address.kind == "table":
+                before = states.get(recorded.address.id) or tables.initial(recorded.address)
+                states[recorded.address.id] = tables.fold(before, commit, events)
+            else:
+                players += [
+                    (event.player, msgspec.json.encode(event.name), event.bot) for event in events if isinstance(event, PlayerSignedUp)
+                ]
+        if states:
+            await connection.executemany(_UPSERT, [_row(table) for table in states.values()])
+        if players:
+            await connection.executemany("INSERT INTO players (player, name, bot) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", players)
+
+
+def shown_status(table: Table) -> str:
+    """The status as far as the lobby's own log goes: `open` while seats are free, `full` until all are ready, `starting`, `closed`."""
+    return "full" if table.status == "open" and None not in table.seats else table.status
+
+
+def _row(table: Table) -> tuple[str, str, str, bool, bool, int, bytes]:
+    return (
+        table.id,
+        shown_status(table),
+        str(table.convention["preset"]),
+        table.terms["visibility"] == "public",
+        table.status == "open" and bool(table.free(bots=True)),
+        table.opened_at,
+        encode_state(table),
+    )

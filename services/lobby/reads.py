@@ -1,0 +1,117 @@
+"""What is read of the lobby: which tables there are, and what players are called. Names are opened for the answer and kept nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import asyncpg
+import msgspec
+import structlog
+
+from services.lobby.database import Database
+from services.lobby.players import Players
+from services.lobby.projection import decode_state
+from services.lobby.tables import Table
+from services.lobby.vault import Vault
+from shared.events.personal import open_personal
+from shared.events.sealed import Sealed
+
+LOBBY_STATUSES: Final = frozenset({"open", "full", "starting", "closed"})  # these end when the table's own log begins
+AWAY: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
+
+log = structlog.get_logger(__name__)
+_decode = msgspec.json.Decoder(Sealed).decode
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which tables to list: by status, by preset, only those that want bots, private ones too; after the key of the last one seen."""
+
+    status: str | None = None
+    preset: str | None = None
+    wants_bots: bool = False
+    private: bool = False
+    after: tuple[int, str] | None = None
+    limit: int = 50
+
+
+class Listed(msgspec.Struct, frozen=True):
+    """A table, with the status that its own log gives it (None before its pulka)."""
+
+    table: Table
+    progress: str | None
+
+
+class Reads:
+    """Queries. Raises what Postgres raises when it is away, but for names."""
+
+    def __init__(self, database: Database, vault: Vault, players: Players, schema: str) -> None:
+        self._database = database
+        self._vault = vault
+        self._players = players
+        self._schema = schema
+
+    async def tables(self, wanted: Wanted) -> list[Listed]:
+        """The newest first, one more than `limit` when there are more."""
+        where, values = _conditions(wanted)
+        rows = await self._database.fetch(
+            f"""
+            SELECT t.state, p.status FROM "{self._schema}".tables t LEFT JOIN "{self._schema}".progress p USING (table_id)
+            WHERE {" AND ".join(where)} ORDER BY t.opened_at DESC, t.table_id DESC LIMIT {wanted.limit + 1}
+            """,  # noqa: S608 - conditions of ours with numbered values, our own schema's name, a number
+            *values,
+        )
+        return [Listed(decode_state(row["state"]), row["status"]) for row in rows]
+
+    async def as_of(self) -> int:
+        """The time of the newest commit in the rows, milliseconds since 1970; 0 when there is none."""
+        rows = await self._database.fetch(f'SELECT max(at) AS at FROM "{self._schema}".checkpoint')  # noqa: S608 - our own schema's name
+        return rows[0]["at"] or 0
+
+    async def progress(self, table_id: str) -> str | None:
+        """The status that the rows know from the table's own log; None when they know none, or Postgres is away."""
+        try:
+            rows = await self._database.fetch(f'SELECT status FROM "{self._schema}".progress WHERE table_id = $1', table_id)  # noqa: S608 - see `as_of`
+        except AWAY:
+            return None
+        return rows[0]["status"] if rows else None
+
+    async def names(self, players: Iterable[str]) -> dict[str, str]:
+        """What `players` are called; without those that are erased, and empty when Postgres, which keeps the keys, is away."""
+        wanted = list(dict.fromkeys(players))
+        if not wanted:
+            return {}
+        try:
+            keys = await self._vault.keys(wanted)
+            rows = await self._database.fetch(f'SELECT player, name FROM "{self._schema}".players WHERE player = ANY($1)', wanted)  # noqa: S608 - see `as_of`
+        except AWAY as away:
+            log.warning("names_unavailable", reason=type(away).__name__)
+            return {}
+        sealed = {row["player"]: _decode(row["name"]) for row in rows}
+        for player in keys.keys() - sealed.keys():  # signed up a moment ago: the rows are not there yet
+            if (name := (await self._players.load(player)).state.name) is not None:
+                sealed[player] = name
+        return {player: open_personal(keys[player], "name", box) for player, box in sealed.items() if player in keys}
+
+
+def _conditions(wanted: Wanted) -> tuple[list[str], list[Any]]:
+    where, values = ["true"], list[Any]()
+
+    def hold(condition: str, *more: Any) -> None:
+        numbers = [f"${len(values) + place + 1}" for place in range(len(more))]
+        where.append(condition.format(*numbers))
+        values.extend(more)
+
+    if wanted.status in LOBBY_STATUSES:
+        hold("t.status = {} AND p.table_id IS NULL", wanted.status)
+    elif wanted.status is not None:
+        hold("p.status = {}", wanted.status)
+    if wanted.preset is not None:
+        hold("t.preset = {}", wanted.preset)
+    if wanted.wants_bots:
+        hold("t.wants_bots")
+    if not wanted.private:
+        hold("t.public")
+    if wanted.after is not None:
+        hold("(t.opened_at, t.table_id) < ({}::bigint, {}::text)", *wanted.after)
+    return where, values

@@ -1,0 +1,257 @@
+"""A table before its pulka: opened, filled seat by seat, ready. Events (`lobby_events`) · State and evolve · decide · the service.
+
+Its pulka begins at the table service, under the same id, from `TableFilled`; from then on the table's own log says how it fares.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from services.lobby.terms import Terms
+from shared.eventlog.aggregates import Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
+from shared.eventlog.port import EventLog
+from shared.events.address import Address, new_id
+from shared.events.commit import Commit
+from shared.events.keys import MasterKeys, command_digest
+from shared.events.lobby_events import AnyLobbyEvent, PlayerReady, SeatLeft, SeatTaken, TableFilled, TableOpened, TableOver
+from shared.events.sealing import LobbyCodec
+from shared.events.terms import rules_digest
+from shared.rules.refusal import Refused
+
+# ---- State and evolve --------------------------------------------------------------------------------------------------
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A table as the lobby's log leaves it. `status`: `none` (no such table), `open`, `starting` (all ready, terms final), `closed`.
+
+    `seats` are player ids clockwise, None where free; the last `bots` seats are kept for bots. `opened_at`: milliseconds since 1970.
+    """
+
+    id: str
+    status: str = "none"
+    host: str = ""
+    convention: dict[str, Any] = {}
+    players: int = 0
+    target: int | None = None
+    terms: dict[str, Any] = {}
+    bots: int = 0
+    seats: tuple[str | None, ...] = ()
+    ready: tuple[bool, ...] = ()
+    opened_at: int = 0
+    revision: int = 0
+
+    def seat_of(self, player: str) -> int | None:
+        """The player's seat, None without one."""
+        return self.seats.index(player) if player in self.seats else None
+
+    def for_bot(self, seat: int) -> bool:
+        """Whether the seat is kept for a built-in player."""
+        return seat >= self.players - self.bots
+
+    def free(self, *, bots: bool) -> list[int]:
+        """The free seats of one kind, in order."""
+        return [seat for seat, player in enumerate(self.seats) if player is None and self.for_bot(seat) == bots]
+
+
+def initial(where: Address) -> Table:
+    """A table that nobody has opened."""
+    return Table(where.id)
+
+
+def evolve(table: Table, event: AnyLobbyEvent, at: int) -> Table:
+    """The table after `event`, which happened at `at`."""
+    change = msgspec.structs.replace
+    match event:
+        case TableOpened(players=players):
+            return Table(
+                id=table.id,
+                status="open",
+                host=event.host,
+                convention=event.convention,
+                players=players,
+                target=event.target,
+                terms=event.terms,
+                bots=event.bots,
+                seats=(None,) * players,
+                ready=(False,) * players,
+                opened_at=at,
+            )
+        case SeatTaken(seat=seat, player=player):
+            return change(table, seats=_with(table.seats, seat, value=player), ready=_with(table.ready, seat, value=False))
+        case SeatLeft(seat=seat):
+            return change(table, seats=_with(table.seats, seat, value=None), ready=_with(table.ready, seat, value=False))
+        case PlayerReady(seat=seat):
+            return change(table, ready=_with(table.ready, seat, value=True))
+        case TableFilled():
+            return change(table, status="starting")
+        case TableOver():
+            return change(table, status="closed")
+    return table
+
+
+def fold(table: Table, commit: Commit, events: tuple[AnyLobbyEvent, ...]) -> Table:
+    """The table after one commit."""
+    for event in events:
+        table = evolve(table, event, commit.at)
+    return msgspec.structs.replace(table, revision=commit.revision)
+
+
+def _with(values: tuple[Any, ...], place: int, *, value: Any) -> tuple[Any, ...]:
+    return (*values[:place], value, *values[place + 1 :])
+
+
+# ---- decide: a repeat decides to nothing -------------------------------------------------------------------------------
+
+Decision = tuple[AnyLobbyEvent, ...] | Refused
+
+NO_SUCH_TABLE: Final = Refused("no_such_table", "", "There is no such table.")
+STARTED: Final = Refused("table_started", "", "All were ready: seats and terms of this table are final.")
+CLOSED: Final = Refused("table_closed", "", "The host has closed this table.")
+
+
+def open_table(table: Table, host: str, terms: Terms) -> Decision:
+    """`host` opens a table on `terms`."""
+    if table.status != "none":
+        return ()
+    return (TableOpened(host, terms.convention, terms.players, terms.target, terms.terms, terms.bots),)
+
+
+def sit(table: Table, player: str, seat: int | None, *, bot: bool) -> Decision:
+    """`player` takes `seat`, or the first free one of his kind: the last seats are for bots, and bots take no others."""
+    if table.status == "none":
+        return NO_SUCH_TABLE
+    seated = table.seat_of(player)
+    if seated is not None and seat in (None, seated):
+        return ()
+    if refused := _no_longer_open(table):
+        return refused
+    if seated is not None:
+        return Refused("already_seated", "", f"You sit on seat {seated}; leave it first.")
+    free = table.free(bots=bot)
+    if seat is None:
+        return (SeatTaken(free[0], player),) if free else Refused("table_full", "", "No seat is free for you.")
+    if seat >= table.players:
+        return Refused("no_such_seat", "", f"This table has seats 0 to {table.players - 1}.")
+    if table.seats[seat] is not None:
+        return Refused("seat_taken", "", "Somebody sits there.")
+    if seat not in free:
+        return Refused("seat_reserved", "", "A bot takes only a seat that is kept for bots." if bot else "This seat is kept for a bot.")
+    return (SeatTaken(seat, player),)
+
+
+def leave(table: Table, player: str) -> Decision:
+    """`player` stands up, as long as the pulka has not begun."""
+    if table.status == "none":
+        return NO_SUCH_TABLE
+    seat = table.seat_of(player)
+    if seat is None:
+        return ()
+    return _no_longer_open(table) or (SeatLeft(seat, player),)
+
+
+def ready(table: Table, player: str) -> Decision:
+    """`player` is ready; when he is the last of a full table, its terms are final and its pulka can begin."""
+    if table.status == "none":
+        return NO_SUCH_TABLE
+    seat = table.seat_of(player)
+    if seat is None:
+        return Refused("not_seated", "", "Only who sits at the table can be ready.")
+    if table.ready[seat]:
+        return ()
+    if refused := _no_longer_open(table):
+        return refused
+    said = PlayerReady(seat, player)
+    if not all(_with(table.ready, seat, value=True)):
+        return (said,)
+    digest = rules_digest(table.convention, table.players, table.target, table.terms)
+    seats = tuple(player for player in table.seats if player is not None)
+    return (said, TableFilled(table.convention, digest, table.players, table.target, seats, table.terms))
+
+
+def close(table: Table, player: str) -> Decision:
+    """The host gives the table up before its pulka."""
+    match table.status:
+        case "none":
+            return NO_SUCH_TABLE
+        case "closed":
+            return ()
+        case "starting":
+            return STARTED
+    if player != table.host:
+        return Refused("not_the_host", "", "Only the host can close the table.")
+    return (TableOver("abandoned"),)
+
+
+def _no_longer_open(table: Table) -> Refused | None:
+    return {"starting": STARTED, "closed": CLOSED}.get(table.status)
+
+
+# ---- The service: load, decide, append ---------------------------------------------------------------------------------
+
+Result = Committed[Table, AnyLobbyEvent] | RefusedAt | Nothing[Table]
+
+
+class Order(msgspec.Struct, frozen=True):
+    """Who wants something done (`bot`: a built-in player), under which idempotency key (None: it will not be repeated), when
+    (milliseconds since 1970), and in which HTTP request.
+    """
+
+    player: str
+    key: str | None
+    now: int
+    request_id: str
+    bot: bool = False
+
+
+class Tables:
+    """Commands on the lobby's tables."""
+
+    def __init__(self, log: EventLog, keys: MasterKeys) -> None:
+        self._keys = keys
+        self._aggregates: Aggregates[Table, AnyLobbyEvent] = Aggregates(log, LobbyCodec(), initial, fold)
+
+    async def load(self, table_id: str, *, at_leader: bool = False) -> Loaded[Table]:
+        """The table; status `none` when there is none."""
+        return await self._aggregates.load(address_of(table_id), at_leader=at_leader)
+
+    async def open(self, order: Order, terms: Terms) -> Result:
+        """A new table. Its id follows from host and key, so that a repeat finds the first one."""
+        key = self._keys.digest_key("table ids", self._keys.ids[0])  # no aggregate is called so
+        made_of = secrets.token_bytes(32) if order.key is None else hmac.digest(key, f"{order.player} {order.key}".encode(), "sha256")
+        return await self._transact(new_id(made_of), order, ("open", terms), lambda table: open_table(table, order.player, terms))
+
+    async def sit(self, table_id: str, order: Order, seat: int | None) -> Result:
+        """Take a seat."""
+        return await self._transact(table_id, order, ("sit", seat), lambda table: sit(table, order.player, seat, bot=order.bot))
+
+    async def leave(self, table_id: str, order: Order) -> Result:
+        """Leave one's seat."""
+        return await self._transact(table_id, order, ("leave",), lambda table: leave(table, order.player))
+
+    async def ready(self, table_id: str, order: Order) -> Result:
+        """Be ready."""
+        return await self._transact(table_id, order, ("ready",), lambda table: ready(table, order.player))
+
+    async def close(self, table_id: str, order: Order) -> Result:
+        """Close the table."""
+        return await self._transact(table_id, order, ("close",), lambda table: close(table, order.player))
+
+    async def drain(self) -> None:
+        """Wait for what was begun."""
+        await self._aggregates.drain()
+
+    async def _transact(self, table_id: str, order: Order, payload: tuple[Any, ...], decide: Callable[[Table], Decision]) -> Result:
+        where = address_of(table_id)
+        digest = command_digest(self._keys, where.subject, msgspec.json.encode(payload, order="deterministic"))
+        request = Request(order.key or secrets.token_hex(16), order.player, digest, order.now, correlation=order.request_id)
+        return await self._aggregates.transact(where, request, lambda loaded, _at: decide(loaded.state))
+
+
+def address_of(table_id: str) -> Address:
+    """Where the lobby's log of a table lies; its pulka's lies under `address.table` with the same id."""
+    return Address("lobby", "table", table_id)

@@ -1,0 +1,133 @@
+"""What the lobby answers: the shapes of its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from services.lobby.progress import RANK
+from services.lobby.projection import shown_status
+from services.lobby.tables import Table
+
+
+class Person(msgspec.Struct, frozen=True):
+    """A player; `name` null when he is erased, or when the names cannot be read now."""
+
+    id: str
+    name: str | None
+
+
+class SeatView(msgspec.Struct, frozen=True):
+    """One seat: who sits there (null: free), whether he is ready, whether it is kept for a bot."""
+
+    seat: int
+    player: Person | None
+    ready: bool
+    for_bot: bool
+
+
+class TableView(msgspec.Struct, frozen=True, kw_only=True):
+    """A table. `status`: `open`, `full`, `starting`, `playing`, `over`, `refused`, `closed`. `convention` is the resolved record.
+
+    `revision` counts the commits of the lobby's log of this table, not those of its pulka. `opened_at`: milliseconds since 1970.
+    `position`, after a write: for `?at_least=` of the list.
+    """
+
+    id: str
+    status: str
+    revision: int
+    host: Person
+    convention: dict[str, Any]
+    players: int
+    target: int | None
+    clock: dict[str, int]
+    mode: str
+    visibility: str
+    spectators: dict[str, Any]
+    bots: int
+    seats: list[SeatView]
+    opened_at: int
+    position: str | None = None
+
+
+class TableList(msgspec.Struct, frozen=True):
+    """A page of tables, newest first. `cursor` goes on, null at the end; `as_of` is the time of the newest commit that the rows show."""
+
+    tables: list[TableView]
+    cursor: str | None
+    as_of: int
+
+
+class Seated(msgspec.Struct, frozen=True):
+    """The seat that was taken, and the table."""
+
+    seat: int
+    table: TableView
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """The table's status after one was ready: `playing` or `refused` when all were, `starting` when that takes longer than 2 s."""
+
+    status: str
+    table: TableView
+
+
+class SignedUp(msgspec.Struct, frozen=True):
+    """A new player and his token."""
+
+    player: Person
+    token: str
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A token; `expires` in milliseconds since 1970."""
+
+    token: str
+    scopes: list[str]
+    expires: int
+
+
+class Me(msgspec.Struct, frozen=True):
+    """Whom the token names, and what it allows until when (milliseconds since 1970)."""
+
+    player: Person
+    scopes: list[str]
+    expires: int
+    bot: bool
+
+
+def status_of(table: Table, *progress: str | None) -> str:
+    """The status by the highest rank that anybody knows of: the lobby's log, or any of `progress`, which come from the table's own."""
+    known = [status for status in progress if status is not None]
+    return max(known, key=RANK.__getitem__) if known else shown_status(table)
+
+
+def view_of(table: Table, status: str, names: Mapping[str, str], position: str | None = None) -> TableView:
+    """The table as anybody may see it; `names` of host and seated players, as far as they are known."""
+    return TableView(
+        id=table.id,
+        status=status,
+        revision=table.revision,
+        host=Person(table.host, names.get(table.host)),
+        convention=table.convention,
+        players=table.players,
+        target=table.target,
+        clock=table.terms["clock"],
+        mode=table.terms["mode"],
+        visibility=table.terms["visibility"],
+        spectators=table.terms["spectators"],
+        bots=table.bots,
+        seats=[
+            SeatView(seat, None if player is None else Person(player, names.get(player)), table.ready[seat], table.for_bot(seat))
+            for seat, player in enumerate(table.seats)
+        ],
+        opened_at=table.opened_at,
+        position=position,
+    )
+
+
+def people_of(table: Table) -> list[str]:
+    """Everybody whose name the view shows."""
+    return [table.host, *(player for player in table.seats if player is not None)]

@@ -1,0 +1,124 @@
+"""The table over HTTP: read it, move, follow it (FORMATS: HTTP, in outline)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from litestar import Request, Response, get, post
+from litestar.di import NamedDependency, Provide
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath, FromQuery, JSONBody
+from litestar.response import Stream
+
+from services.table.frames import Reader
+from services.table.table import Tables
+from shared.eventlog import aggregates
+from shared.eventlog.aggregates import Committed, RefusedAt
+from shared.events import address
+from shared.events.address import is_id
+from shared.events.keys import MasterKeys, command_digest
+from shared.rules.moves import AnyMove
+from shared.web.auth import PLAY, Caller, Tokens
+from shared.web.idempotency import KeyHeader, TagHeader, idempotency_key, if_match
+from shared.web.metrics import request_id
+from shared.web.problems import Problem, refusal
+from shared.web.streaming import Streams
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Desk(msgspec.Struct):
+    """What the handlers work with once the service has started."""
+
+    tables: Tables
+    reader: Reader
+    keys: MasterKeys
+    streams: Streams
+    tokens: Tokens
+    clock: Callable[[], int]
+    committed: Callable[[Committed[Any, Any]], None]  # told of every commit that was made here, once it is stored
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """Who sends a move: a player, his idempotency key, the revision he has seen, the request's id, and when (milliseconds since 1970)."""
+
+    player: str
+    key: str
+    seen: int | None
+    request_id: str
+    now: int
+
+
+def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
+    """The handlers; `desk()` raises 503 `unavailable` before the service has started."""
+
+    def sender(request: Request[Any, Any, Any], key: KeyHeader = None, tag: TagHeader = None) -> Sender:
+        """All that a move needs besides its body, in one dependency: Litestar runs several in a task group, which is dear."""
+        at = desk()
+        now = at.clock()
+        caller = at.tokens.caller(request, now)
+        caller.require(PLAY)
+        return Sender(caller.player, idempotency_key(key), if_match(tag), request_id(request), now)
+
+    @get("/v1/tables/{table_id:str}", tags=["table"], summary="The table as you may see it")
+    async def table(table_id: FromPath[str], viewer: NamedDependency[Caller | None]) -> Response[dict[str, Any]]:
+        shown = await desk().reader.now(_known(table_id), viewer)
+        return Response(shown, headers={"ETag": f'"{shown["revision"]}"', "Cache-Control": "no-store"})
+
+    @post(
+        "/v1/tables/{table_id:str}/moves",
+        status_code=200,
+        tags=["table"],
+        summary="Make one move",
+        dependencies={"sender": Provide(sender, sync_to_thread=False)},
+    )
+    async def move(
+        table_id: FromPath[str],
+        data: JSONBody[AnyMove],
+        sender: NamedDependency[Sender],
+    ) -> dict[str, Any]:
+        at = desk()
+        where = address.table(_known(table_id))
+        request = aggregates.Request(
+            command_id=sender.key,
+            actor=sender.player,
+            digest=command_digest(at.keys, where.subject, _encode(data)),
+            now=sender.now,
+            correlation=sender.request_id,
+        )
+        outcome = await at.tables.move(table_id, sender.player, data, sender.seen, request)
+        if isinstance(outcome, RefusedAt):
+            raise _refused(table_id, outcome)
+        assert isinstance(outcome, Committed), "a move that is accepted makes events"  # noqa: S101 - says what the rules promise
+        at.committed(outcome)
+        seat = outcome.loaded.state.pulka.seats.index(sender.player)
+        return at.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, seat)
+
+    @get("/v1/tables/{table_id:str}/events", tags=["table"], summary="Follow the table: Server-Sent Events, or NDJSON by Accept")
+    async def events(
+        request: Request[Any, Any, Any],
+        table_id: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        resume_after: NamedDependency[int | None],
+        follow: FromQuery[bool] = True,  # noqa: FBT002 - a query parameter, named by whoever gives it
+    ) -> Stream:
+        at = desk()
+        frames = await at.reader.frames(_known(table_id), viewer, resume_after, follow=follow)
+        return at.streams.open(request, viewer, frames, at.reader.heartbeat(table_id))
+
+    return [table, move, events]
+
+
+def _known(table_id: str) -> str:
+    """An id that has the shape of one; everything else is no table of ours."""
+    if not is_id(table_id):
+        raise Problem(404, "no_such_table", "There is no such table.")
+    return table_id
+
+
+def _refused(table_id: str, outcome: RefusedAt) -> Problem:
+    if not outcome.revision:
+        return Problem(404, "no_such_table", f"No pulka has begun at table {table_id}.")
+    return refusal(outcome.refused, outcome.revision)

@@ -1,0 +1,197 @@
+"""A table's commits as one viewer gets them: frames from the log, first a view, then every commit after it, without a gap or a repeat.
+
+What a frame shows depends on the commit and the viewer only; when it is shown, on the log and, for spectators, on the table's delay.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from typing import Any
+
+import msgspec
+
+from services.table.table import Table, Tables, fold, initial
+from services.table.view import view
+from services.table.viewing import Viewer, viewer_of
+from shared.eventlog.aggregates import Loaded
+from shared.eventlog.port import Recorded, Unavailable
+from shared.events import address
+from shared.events.commit import Commit, decode, hash_of
+from shared.events.redaction import PublicCodec
+from shared.web.auth import Caller
+from shared.web.problems import Problem, malformed
+from shared.web.streaming import Frame
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Presence:
+    """Who has a live stream of which table at this instance; nobody's seat, clock or rating depends on it."""
+
+    def __init__(self) -> None:
+        self._streams: Counter[tuple[str, int]] = Counter()
+
+    def enter(self, table_id: str, seat: int) -> None:
+        """A stream of this seat has begun."""
+        self._streams[table_id, seat] += 1
+
+    def leave(self, table_id: str, seat: int) -> None:
+        """A stream of this seat has ended."""
+        self._streams[table_id, seat] -= 1
+        if not self._streams[table_id, seat]:
+            del self._streams[table_id, seat]
+
+    def of(self, table: Table) -> list[bool]:
+        """By seat."""
+        return [(table.pulka.table_id, seat) in self._streams for seat in range(table.pulka.players)]
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A table as far as somebody may know it, where in the log that is, and the commits after it that are in the log already."""
+
+    table: Table
+    sequence: int
+    rest: tuple[Recorded, ...] = ()
+
+
+class MissedCommit(Exception):
+    """A stream did not show a commit that had been in the log for a whole heartbeat; it ends, and its client resumes from the cursor."""
+
+
+class Heartbeat:
+    """Says where a stream is and what time the server has, and compares with the log's leader: a silent stream is noticed."""
+
+    def __init__(self, tables: Tables, table_id: str, clock: Callable[[], int]) -> None:
+        self._tables = tables
+        self._address = address.table(table_id)
+        self._clock = clock
+        self._expected = 0
+
+    async def __call__(self, last: int | None) -> Frame:
+        """The frame after revision `last`. Raises `MissedCommit`."""
+        shown = last or 0
+        if shown < self._expected:
+            raise MissedCommit(f"revision {self._expected} of {self._address.subject}")
+        with suppress(Unavailable):  # a heartbeat is worth sending while the log is away, too
+            head = await self._tables.log.head(self._address)
+            delayed = (await self._tables.load(self._address.id)).state.terms.spectators.delay_deals
+            self._expected = head.revision if head is not None and not delayed else 0
+        return Frame("heartbeat", _encode({"revision": shown, "at": self._clock()}))
+
+
+class Reader:
+    """Reads tables for viewers."""
+
+    def __init__(self, tables: Tables, redaction: PublicCodec, clock: Callable[[], int]) -> None:
+        self._tables = tables
+        self._redaction = redaction
+        self._clock = clock
+        self.presence = Presence()
+
+    async def now(self, table_id: str, caller: Caller | None) -> dict[str, Any]:
+        """The table's view. Raises 404 `no_such_table`, 401 or 403."""
+        loaded = await self._tables.load(table_id, at_leader=True)
+        if not loaded.revision:
+            await self._require_table(table_id)
+        viewer = viewer_of(loaded.state, caller)
+        return self._view(await self._seen(loaded, viewer, None), viewer)
+
+    def shown(self, commit: Commit, own_hash: str, position: str, seat: int | None) -> dict[str, Any]:
+        """What a commit frame and the answer to a move say; `own_hash` is the hash of the commit as stored."""
+        return {
+            "revision": commit.revision,
+            "position": position,
+            "at": commit.at,
+            "hash": own_hash,
+            "events": self._redaction.encoded(commit, seat),
+        }
+
+    async def frames(self, table_id: str, caller: Caller | None, cursor: int | None, *, follow: bool) -> AsyncGenerator[Frame, None]:
+        """The view as of `cursor`, or of the head; then each commit after it; with `follow` for as long as somebody listens.
+
+        Raises 404, 401, 403, and 400 for a cursor beyond the head, all before the first frame.
+        """
+        head = await self._tables.load(table_id, at_leader=True)
+        if not head.revision:
+            await self._require_table(table_id)
+        viewer = viewer_of(head.state, caller)
+        if cursor is not None and cursor > head.revision:
+            raise malformed("after", f"the table is at revision {head.revision}")
+        seen = await self._seen(head, viewer, cursor)
+        return self._stream(table_id, caller, viewer, seen, follow=follow)
+
+    def heartbeat(self, table_id: str) -> Heartbeat:
+        """The heartbeat of one stream of this table."""
+        return Heartbeat(self._tables, table_id, self._clock)
+
+    async def _stream(
+        self, table_id: str, caller: Caller | None, viewer: Viewer, seen: Seen, *, follow: bool
+    ) -> AsyncGenerator[Frame, None]:
+        table, waiting = seen.table, deque[tuple[Recorded, int]]()
+        present = self._enter(table_id, viewer.seat)
+        try:
+            yield Frame("view", _encode(self._view(seen, viewer)), table.revision)
+            async with aclosing(self._commits(table_id, seen, follow=follow)) as commits:
+                async for recorded in commits:
+                    opened, table = not table.revision, self._folded(table, recorded)
+                    if opened:  # the pulka has begun under the stream: now it is known who sits where
+                        viewer = viewer_of(table, caller)
+                        present = self._enter(table_id, viewer.seat)
+                    waiting.append((recorded, table.pulka.number))
+                    while waiting and _released(waiting[0][1], table, viewer):
+                        yield self._commit_frame(waiting.popleft()[0], viewer.seat)
+        finally:
+            if present is not None:
+                self.presence.leave(table_id, present)
+
+    async def _commits(self, table_id: str, seen: Seen, *, follow: bool) -> AsyncGenerator[Recorded, None]:
+        for recorded in seen.rest:
+            yield recorded
+        if follow:
+            after = seen.rest[-1].sequence if seen.rest else seen.sequence
+            async with aclosing(self._tables.log.watch(address.table(table_id), after=after)) as live:
+                async for recorded in live:
+                    yield recorded
+
+    async def _seen(self, head: Loaded[Table], viewer: Viewer, cursor: int | None) -> Seen:
+        """The table as of `cursor`, or as late as `viewer` may know it."""
+        if (cursor is None or cursor == head.revision) and not viewer.delay_deals:
+            return Seen(head.state, head.sequence)
+        records = await self._tables.log.read(head.address, until=head.sequence)
+        seen, sequence = initial(head.address), 0
+        for recorded in records:
+            table = self._folded(seen, recorded)
+            if seen.revision == cursor or not _released(table.pulka.number, head.state, viewer):
+                break
+            seen, sequence = table, recorded.sequence
+        return Seen(seen, sequence, tuple(records[seen.revision :]))
+
+    def _enter(self, table_id: str, seat: int | None) -> int | None:
+        if seat is not None:
+            self.presence.enter(table_id, seat)
+        return seat
+
+    def _view(self, seen: Seen, viewer: Viewer) -> dict[str, Any]:
+        position = f"{address.table(seen.table.pulka.table_id).stream}:{seen.sequence}"
+        shown = view(seen.table, viewer.seat, position, self._clock(), self.presence.of(seen.table))
+        return shown | {"delay_deals": viewer.delay_deals}
+
+    def _commit_frame(self, recorded: Recorded, seat: int | None) -> Frame:
+        commit = decode(recorded.data)
+        return Frame("commit", _encode(self.shown(commit, hash_of(recorded.data), recorded.position, seat)), commit.revision)
+
+    def _folded(self, table: Table, recorded: Recorded) -> Table:
+        commit = decode(recorded.data)
+        return fold(table, commit, self._tables.codec.open(commit))
+
+    async def _require_table(self, table_id: str) -> None:
+        """A table that the lobby opened is there before its pulka begins."""
+        if await self._tables.log.head(address.Address("lobby", "table", table_id)) is None:
+            raise Problem(404, "no_such_table", f"There is no table {table_id}.")
+
+
+def _released(deal: int, table: Table, viewer: Viewer) -> bool:
+    """Whether a commit of deal `deal` may be shown now: whole deals late where the terms say so, and everything once the pulka is over."""
+    return deal + viewer.delay_deals <= table.pulka.number or table.pulka.status == "over"

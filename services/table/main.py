@@ -1,0 +1,145 @@
+"""The table service, wired: log, keys, commands, read tables, clocks, HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Any, Final
+
+import structlog
+
+from services.table.api import Desk, routes
+from services.table.clocks import Clocks
+from services.table.frames import Reader
+from services.table.next_deals import NextDeals
+from services.table.openings import Openings
+from services.table.running_tables import RunningTables, require_keys
+from services.table.table import Tables
+from shared.eventlog.jetstream import JetStreamLog, open_log
+from shared.eventlog.port import Unavailable
+from shared.eventlog.streams import DEFAULT_NAMESPACE
+from shared.events.address import PARTITIONS
+from shared.events.keys import MasterKeys, UnknownKey
+from shared.events.redaction import PublicCodec
+from shared.events.sealing import TableCodec
+from shared.projections.follow import Pace
+from shared.projections.history import RefusedToRun
+from shared.projections.projection import schema_of
+from shared.projections.projector import Projector
+from shared.projections.status import PASSING
+from shared.web.application import now_ms
+from shared.web.auth import Tokens, master_keys
+from shared.web.problems import unavailable
+from shared.web.service import CannotStart, ServersUnreachable, Service
+from shared.web.settings import Settings
+from shared.web.streaming import Streams
+
+log = structlog.get_logger(__name__)
+
+CAPACITY: Final = 2048  # tables in memory: at some 50 kB a pulka about 100 MB
+PACE: Final = Pace(calm=5, seconds=0.2)  # deadlines lie seconds ahead, and the sweep itself comes four times a second
+LOBBY: Final = tuple(f"LOBBY_{partition}" for partition in range(PARTITIONS))
+TABLE: Final = tuple(f"TABLE_{partition}" for partition in range(PARTITIONS))
+
+
+def create(settings: Settings) -> Service:
+    """The service; opens nothing before `start`."""
+    run = _Run(settings)
+    return Service(name="table", routes=[*routes(run.desk)], start=run.start, drain=run.drain, stop=run.stop, health=run.health)
+
+
+class _Run:
+    """One life of the service in one process."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._desk: Desk | None = None
+        self._log: JetStreamLog | None = None
+        self._next_deals: NextDeals | None = None
+        self._clocks: Clocks | None = None
+        self._projectors: list[Projector] = []
+
+    def desk(self) -> Desk:
+        if self._desk is None or self._log is None or not self._log.connected():
+            raise unavailable("The table service is not connected to the log.")
+        return self._desk
+
+    async def start(self) -> None:
+        settings, keys = self._settings, master_keys(self._settings)
+        try:
+            self._log = await open_log(
+                settings.nats_url,
+                settings.namespace or DEFAULT_NAMESPACE,
+                durable=settings.nats_durable,
+                on_closed=_end_process,
+                name="pulka table",
+            )
+        except Unavailable as away:
+            raise ServersUnreachable(f"NATS cannot be used: {away}") from None
+        tables = Tables(self._log, TableCodec(keys), CAPACITY)
+        next_deals = self._next_deals = NextDeals(tables, now_ms)
+        reader = Reader(tables, PublicCodec(keys), now_ms)
+        openings, running = Openings(tables, now_ms, next_deals.after), RunningTables(tables)
+        schemas = {projection.name: schema_of(projection, settings.namespace) for projection in (openings, running)}
+        self._projectors = [
+            Projector(self._log, openings, LOBBY, settings.postgres_dsn, schemas[openings.name]),
+            Projector(self._log, running, TABLE, settings.postgres_dsn, schemas[running.name], PACE),
+        ]
+        try:
+            for projector in self._projectors:
+                await projector.start()
+        except RefusedToRun as refused:
+            raise CannotStart(str(refused)) from None
+        await self._require_keys(schemas[running.name], keys)
+        self._clocks = Clocks(tables, settings.postgres_dsn, schemas[running.name], now_ms, next_deals.after)
+        self._clocks.start()
+        self._desk = Desk(
+            tables=tables, reader=reader, keys=keys, streams=Streams(), tokens=Tokens(keys), clock=now_ms, committed=next_deals.after
+        )
+
+    async def _require_keys(self, schema: str, keys: MasterKeys) -> None:
+        try:
+            await require_keys(self._settings.postgres_dsn, schema, keys)
+        except UnknownKey as unknown:
+            raise CannotStart(f"{unknown}: the log holds deals sealed under it; add it to the master keys file") from None
+        except PASSING as away:
+            log.warning("keys_not_checked", reason=type(away).__name__)  # tables are opened one by one, and each names a key it lacks
+
+    async def drain(self) -> None:
+        if self._desk is not None:
+            self._desk.streams.close()
+        if self._clocks is not None:
+            await self._clocks.stop()
+
+    async def stop(self) -> None:
+        await self.drain()
+        if self._next_deals is not None:
+            await self._next_deals.drain()
+        if self._desk is not None:
+            await self._desk.tables.drain()
+        for projector in self._projectors:
+            await projector.stop()
+        if self._log is not None:
+            await self._log.close()
+        self._desk = None
+
+    async def health(self) -> dict[str, Any]:
+        if self._desk is None or self._log is None or self._clocks is None:
+            return {"status": "down", "reason": "not started"}
+        parts = [projector.health() for projector in self._projectors]
+        connected = self._log.connected()
+        well = connected and self._clocks.state in {"sweeping", "standby"} and all(part["status"] == "ok" for part in parts)
+        return {
+            "status": "ok" if well else "degraded" if connected else "down",
+            "log": "connected" if connected else "away",
+            "durability": self._log.durability(),
+            "clocks": self._clocks.state,
+            "streams": self._desk.streams.count,
+            "projections": parts,
+        }
+
+
+def _end_process() -> None:
+    """The connection to the log is gone for good: a supervisor starts a process that can work again."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(os.getpid(), 15)

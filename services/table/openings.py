@@ -1,0 +1,68 @@
+"""From the lobby to the table: a table that the lobby has filled becomes a pulka, once, under the same id.
+
+A projection without rows: its effect is the table's first commit, and the checkpoint only saves it from reading the lobby's log again.
+Running it twice over the same commits changes nothing, since a table begins only once.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import structlog
+
+from services.table.table import Result, Tables
+from shared.eventlog.port import Recorded
+from shared.events.commit import decode
+from shared.events.lobby_events import TableFilled
+from shared.events.upcast import stored_lobby_events
+from shared.projections.projection import Connection
+from shared.rules.convention import from_record
+from shared.rules.pulka import OpenPulka
+from shared.rules.refusal import Malformed, Refused
+
+log = structlog.get_logger(__name__)
+
+PLAYERS: Final = (3, 4)  # that a pulka can be opened with; two and five are rules of their own (RULES.md, Decisions 19 and 20)
+
+
+class Openings:
+    """Opens the pulka of every table that the lobby filled."""
+
+    name = "openings"
+    version = 1
+    ddl = ""
+
+    def __init__(self, tables: Tables, clock: Callable[[], int], opened: Callable[[Result], None]) -> None:
+        self._tables = tables
+        self._clock = clock
+        self._opened = opened
+
+    async def apply(self, _: Connection, batch: Sequence[Recorded]) -> None:
+        """Open what `batch` filled; the log's errors pass through, and the batch comes again."""
+        for recorded in batch:
+            if recorded.address.kind == "table":
+                await self._apply(recorded)
+
+    async def _apply(self, recorded: Recorded) -> None:
+        for event in stored_lobby_events(decode(recorded.data)):
+            if isinstance(event, TableFilled):
+                table_id, cause = recorded.address.id, recorded.position
+                terms = opening(event, secrets.randbits(64))
+                if isinstance(terms, Refused):
+                    log.warning("pulka_refused", table=table_id, code=terms.code)
+                    await self._tables.refuse(table_id, terms, self._clock(), cause)
+                else:
+                    self._opened(await self._tables.open(table_id, terms, self._clock(), cause))
+
+
+def opening(filled: TableFilled, lot: int) -> OpenPulka | Refused:
+    """The command that the lobby's terms amount to; `lot` draws the first dealer (3.2.1)."""
+    try:
+        convention = from_record(filled.convention)
+    except Malformed as malformed:
+        return Refused("malformed", "5.4.4", str(malformed))
+    if filled.players not in PLAYERS or len(filled.seats) != filled.players or len(set(filled.seats)) != filled.players:
+        return Refused("malformed", "1.2", f"{len(set(filled.seats))} players at a table for {filled.players}.")
+    return OpenPulka(convention, filled.rules_digest, filled.players, filled.target, filled.seats, filled.terms, lot)

@@ -1,0 +1,173 @@
+"""One table as its own log tells it: the pulka, and since when the present turn waits. State and fold · decide · the service around them.
+
+The game itself is `shared.rules.pulka`; what stands here is what only a served table has: revisions, turns that began at a time, players
+instead of seats.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import Final
+
+import msgspec
+
+from shared.eventlog.aggregates import Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
+from shared.eventlog.port import EventLog
+from shared.events import address
+from shared.events.address import Address
+from shared.events.commit import Commit
+from shared.events.sealing import TableCodec
+from shared.events.terms import Terms
+from shared.events.terms import read as read_terms
+from shared.rules import pulka as match
+from shared.rules.game_events import Event, HandSeen, PulkaOpened, PulkaRefused, SeedAdded, TurnTimedOut
+from shared.rules.moves import AnyMove
+from shared.rules.pulka import OpenPulka, Pulka, StartDeal
+from shared.rules.refusal import Refused
+
+# ---- State and fold ----------------------------------------------------------------------------------------------------
+
+
+class Table(msgspec.Struct, frozen=True):
+    """`turn_revision` is the commit that began the present turn, `turn_began` its time in milliseconds since 1970."""
+
+    pulka: Pulka
+    terms: Terms = Terms()
+    revision: int = 0
+    turn_revision: int = 0
+    turn_began: int = 0
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A turn that ran out: the revision that began it, its deadline (milliseconds since 1970), and what was added for outages of ours."""
+
+    revision: int
+    deadline: int
+    credit: int = 0
+
+
+KEEPS_THE_TURN: Final = (SeedAdded, HandSeen)  # whoever was to act still is, and his time runs on
+
+
+def initial(where: Address) -> Table:
+    """A table of which nothing is known yet."""
+    return Table(Pulka(table_id=where.id))
+
+
+def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
+    """The table after one commit; `events` are its events, opened."""
+    pulka, terms = table.pulka, table.terms
+    for event in events:
+        pulka = match.evolve(pulka, event)
+        if isinstance(event, PulkaOpened):
+            terms = read_terms(event.terms)
+    if all(isinstance(event, KEEPS_THE_TURN) for event in events):
+        return Table(pulka, terms, commit.revision, table.turn_revision, table.turn_began)
+    return Table(pulka, terms, commit.revision, commit.revision, commit.at)
+
+
+def deadline(table: Table) -> int | None:
+    """When the present turn is over without a move, in milliseconds since 1970; `None` when nothing is waited for.
+
+    Between two deals it is the service itself that is late, at once.
+    """
+    match match.phase(table.pulka):
+        case "waiting" | "over":
+            return None
+        case "between_deals":
+            return table.turn_began
+        case "cut":
+            return table.turn_began + 1000 * table.terms.clock.cut_s
+    return table.turn_began + 1000 * table.terms.clock.move_s
+
+
+# ---- decide ------------------------------------------------------------------------------------------------------------
+
+
+def seat_of(table: Table, player: str | None) -> int | None:
+    """The seat of a player, by the pulka's first event and by nothing he says."""
+    return table.pulka.seats.index(player) if player in table.pulka.seats else None
+
+
+def move(table: Table, player: str, wanted: AnyMove, if_match: int | None) -> tuple[Event, ...] | Refused:
+    """A player's move; refused when he has no seat here, or when the turn he thinks of is over (`stale_revision`)."""
+    seat = seat_of(table, player)
+    if seat is None:
+        return Refused("not_seated", "5.5", "Only the players of this table can move; you have no seat here.")
+    if if_match is not None and if_match < table.turn_revision:
+        return Refused(
+            "stale_revision", "3.9.2", f"The present turn began at revision {table.turn_revision}; read the table and decide again."
+        )
+    return match.decide(table.pulka, seat, wanted)
+
+
+def time_out(table: Table, turn: Turn) -> tuple[Event, ...] | Refused:
+    """The default move of whoever let his turn pass; nothing when that turn is over: of a late move and a time-out exactly one wins."""
+    seat = match.to_act(table.pulka)
+    if seat is None or table.turn_revision != turn.revision:
+        return ()
+    events = match.decide(table.pulka, seat, match.default_move(table.pulka))
+    return events if isinstance(events, Refused) else (TurnTimedOut(seat, turn.deadline, turn.credit), *events)
+
+
+# ---- The service: load, decide, append ---------------------------------------------------------------------------------
+
+Result = Committed[Table, Event] | RefusedAt | Nothing[Table]
+
+
+class Tables:
+    """Commands on tables. Every answer is about what the log has stored; a repeat of a command gives the first answer again."""
+
+    def __init__(self, log: EventLog, codec: TableCodec, capacity: int) -> None:
+        self.log = log
+        self.codec = codec
+        self._aggregates: Aggregates[Table, Event] = Aggregates(log, codec, initial, fold, capacity=capacity)
+
+    async def load(self, table_id: str, *, at_leader: bool = False) -> Loaded[Table]:
+        """The table now, from the cache or the log; `revision` 0 when there is none."""
+        return await self._aggregates.load(address.table(table_id), at_leader=at_leader)
+
+    async def open(self, table_id: str, terms: OpenPulka, now: int, cause: str | None) -> Result:
+        """Begin the pulka of a table that the lobby filled; done already counts as done."""
+        request = self._own_request(f"open:{table_id}", now, cause)
+        return await self._aggregates.transact(
+            address.table(table_id), request, lambda loaded, _: match.open_pulka(loaded.state.pulka, terms)
+        )
+
+    async def refuse(self, table_id: str, refused: Refused, now: int, cause: str | None) -> Result:
+        """Record that the pulka cannot begin on these terms."""
+        request = self._own_request(f"open:{table_id}", now, cause)
+        event = PulkaRefused(refused.code, refused.message)
+        return await self._aggregates.transact(address.table(table_id), request, lambda loaded, _: () if loaded.revision else (event,))
+
+    async def start_deal(self, table_id: str, number: int, now: int) -> Result:
+        """Start deal `number`, if it is the next one and none is in progress."""
+        request = self._own_request(f"deal:{number}", now, None)
+        command = StartDeal(number, secrets.token_hex(32))
+        return await self._aggregates.transact(
+            address.table(table_id), request, lambda loaded, _: match.start_deal(loaded.state.pulka, command)
+        )
+
+    async def move(self, table_id: str, player: str, wanted: AnyMove, if_match: int | None, request: Request) -> Result:
+        """One move of `player`."""
+        return await self._aggregates.transact(
+            address.table(table_id), request, lambda loaded, _: move(loaded.state, player, wanted, if_match)
+        )
+
+    async def time_out(self, table_id: str, turn: Turn, now: int) -> Result:
+        """Make the default move for a turn, if it still waits."""
+        request = self._own_request(f"timeout:{turn.revision}", now, None, actor="clock")
+        return await self._aggregates.transact(address.table(table_id), request, lambda loaded, _: time_out(loaded.state, turn))
+
+    async def drain(self) -> None:
+        """Wait for the commands that have begun."""
+        await self._aggregates.drain()
+
+    def _own_request(self, command_id: str, now: int, cause: str | None, actor: str = "service") -> Request:
+        """A command of the service itself: its id says all there is to it, so that any instance may send it twice."""
+        return Request(command_id=command_id, actor=actor, digest="", now=now, cause=cause)
+
+
+def next_deal(table: Table) -> int | None:
+    """The number of the deal that is to be started now, if one is."""
+    return table.pulka.number + 1 if match.phase(table.pulka) == "between_deals" else None

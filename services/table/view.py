@@ -1,0 +1,135 @@
+"""The table as one viewer may see it: the one function that says what of its state leaves the service (FORMATS: `GET /v1/tables/{id}`).
+
+A player sees his own cards, what lies on the table and what was shown to him; a spectator what lies on the table. Nobody sees a hidden card
+before `DealRevealed`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from services.table.table import Table, deadline
+from shared.rules import pulka as match
+from shared.rules.cards import CARD_NUMBER, DECK, hand_text
+from shared.rules.convention import record
+from shared.rules.deal import Deal
+from shared.rules.game_events import CardPlayed, TalonCardOpened
+from shared.rules.position import NOBODY, Course
+from shared.rules.pulka import Pulka
+from shared.rules.trick import SUIT_OF_CARD
+
+
+def view(table: Table, seat: int | None, position: str, now: int, presence: Sequence[bool]) -> dict[str, Any]:
+    """The body of the table's address for the player at `seat`, or for a spectator (`None`).
+
+    `position` is where the log stood, `now` milliseconds since 1970, `presence` who has a live stream, by seat.
+    """
+    pulka = table.pulka
+    if not table.revision:
+        return {
+            "table_id": pulka.table_id,
+            "status": pulka.status,
+            "phase": "waiting",
+            "revision": table.revision,
+            "seat": None,
+            "to_act": None,
+            "legal": [],
+        }
+    to_act = match.to_act(pulka)
+    mine = to_act is not None and to_act == seat
+    return {
+        "table_id": pulka.table_id,
+        "status": pulka.status,
+        "revision": table.revision,
+        "turn_revision": table.turn_revision,
+        "position": position,
+        "mode": table.terms.mode,
+        "seat": seat,
+        "players": pulka.players,
+        "seats": list(pulka.seats),
+        "target": pulka.target,
+        "convention": record(pulka.convention),
+        "deal": pulka.number,
+        "dealer": pulka.dealer,
+        "commitment": pulka.commitment or None,
+        "phase": match.phase(pulka),
+        "to_act": to_act,
+        "legal": match.offer(pulka, seat) if mine and seat is not None else [],
+        **_cards(pulka, seat),
+        "sheet": pulka.sheet.document(),
+        "all_pass_in_row": pulka.all_pass_in_row,
+        "closed": pulka.status == "over",
+        "settlement": pulka.settlement,
+        "clock": {"now": now, "deadline": deadline(table), **msgspec.to_builtins(table.terms.clock)},
+        "presence": list(presence),
+        "spectators": msgspec.to_builtins(table.terms.spectators),
+    }
+
+
+def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
+    """Everything about the deal in progress; the same names, empty, when there is none."""
+    deal, seats = pulka.deal, range(pulka.players)
+    if deal is None:
+        return {
+            "hand": None, "hands": [None for _ in seats], "counts": [0 for _ in seats], "talon": None, "discard": None,
+            "auction": [], "declarer": None, "bid": None, "contract": None, "calls": [None for _ in seats], "open": None,
+            "trick": None, "last_trick": None, "tricks": [0 for _ in seats],
+        }  # fmt: skip
+    game = deal.game
+    return {
+        "hand": None if seat is None else hand_text(deal.held(seat)),
+        "hands": [hand_text(deal.held(owner)) if _may_see(deal, seat, owner) else None for owner in seats],
+        "counts": [deal.held(owner).bit_count() for owner in seats],
+        "talon": pulka.secrets.talon if deal.declarer is not None else None,
+        "discard": pulka.secrets.discard if seat is not None and seat == deal.declarer else None,
+        "auction": [{"seat": caller, "bid": bid} for caller, bid in deal.auction.calls],
+        "declarer": deal.declarer,
+        "bid": game.bid or None,
+        "contract": deal.contract,
+        "calls": list(game.calls) or [None for _ in seats],
+        "open": None if deal.play is None else bool(game.laid),
+        "trick": _trick(deal),
+        "last_trick": _last_trick(deal),
+        "tricks": list(deal.tricks),
+    }
+
+
+def _may_see(deal: Deal, seat: int | None, owner: int) -> bool:
+    """His own hand, laid hands, and for a resting dealer the one he looked at (3.8.8)."""
+    laid = bool(deal.game.laid >> owner & 1)
+    looked = seat is not None and seat == deal.setup.resting and deal.game.looked == owner
+    return laid or seat == owner or looked
+
+
+def _trick(deal: Deal) -> dict[str, Any] | None:
+    play = deal.play
+    return None if play is None or deal.phase != "play" else _shown_trick(play.number, play.trick)
+
+
+def _last_trick(deal: Deal) -> dict[str, Any] | None:
+    """The last closed trick, which anybody may ask to see (3.9.8)."""
+    play = deal.play
+    if play is None or not play.previous:
+        return None
+    return _shown_trick(play.number - 1, play.previous) | {"winner": _winner(play.course, play.previous)}
+
+
+def _winner(course: Course, cards: Sequence[CardPlayed | TalonCardOpened]) -> int:
+    """Who took a closed trick: the last that beat what held it (3.9.4); a talon card holds it for the resting dealer or nobody (3.7.6)."""
+    winner, beating = NOBODY, DECK
+    for one in cards:
+        card = CARD_NUMBER[one.card]
+        if isinstance(one, TalonCardOpened):
+            winner, beating = course.talon_seat, SUIT_OF_CARD[card] if course.talon_seat == NOBODY else course.beating[card]
+        elif beating >> card & 1:
+            winner, beating = one.seat, course.beating[card]
+    return winner
+
+
+def _shown_trick(number: int, cards: Sequence[CardPlayed | TalonCardOpened]) -> dict[str, Any]:
+    talon = next((opened.card for opened in cards if isinstance(opened, TalonCardOpened)), None)
+    played = [[card.seat, card.card] for card in cards if isinstance(card, CardPlayed)]
+    return {"number": number, "leader": played[0][0] if played and talon is None else None, "talon": talon, "cards": played}

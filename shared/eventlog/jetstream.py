@@ -1,0 +1,209 @@
+"""The log on NATS JetStream. `open_log` connects, converges the streams and returns an `EventLog`."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
+
+from shared.eventlog import pull
+from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent
+from shared.eventlog.group_commit import GroupCommit
+from shared.eventlog.live import Live
+from shared.eventlog.port import (
+    FOLLOW_BATCH,
+    HEARTBEAT_SECONDS,
+    MAX_COMMIT_BYTES,
+    CommitTooLarge,
+    Conflict,
+    OutcomeUnknown,
+    Recorded,
+    StorageFull,
+    Unavailable,
+    is_repeat,
+)
+from shared.eventlog.reading import Reader
+from shared.eventlog.streams import DEFAULT_NAMESPACE, Namespace, configurations, converge
+from shared.events.address import Address
+from shared.events.commit import CommitHead, decode_head
+
+APPEND_SECONDS: Final = 10.0  # for an append with all its tries: a leader's successor is elected in 4 to 8
+OPEN_SECONDS: Final = 15.0  # to connect and to make the streams; a fresh cluster needs half a second, a loaded one more
+LEAST_PAUSE, LONGEST_PAUSE = 0.02, 0.5  # seconds before the next try, doubling, with chance in it so that instances do not march in step
+CONFLICT: Final = frozenset({10071, 10164})  # err_codes: wrong last sequence, on one node and in a cluster
+FULL: Final = frozenset({10002, 10023, 10028, 10047, 10077})  # account, server and stream out of room; the store could not write
+NO_LEADER: Final = 503  # code: not now
+
+
+class _Attempts:
+    """How long and how often one append may still be tried, and whether one of its tries may have been written."""
+
+    def __init__(self, seconds: float) -> None:
+        self._deadline = asyncio.get_running_loop().time() + seconds
+        self._pause = LEAST_PAUSE
+        self.unknown = False
+
+    @property
+    def left(self) -> float:
+        """Seconds."""
+        return self._deadline - asyncio.get_running_loop().time()
+
+    async def pause(self) -> None:
+        """Wait before the next try; raises `OutcomeUnknown` or `Unavailable` when there is no time for one."""
+        if self.left <= 0:
+            raise OutcomeUnknown("the leader could not be asked in time") if self.unknown else Unavailable("no leader took it in time")
+        await asyncio.sleep(min(self._pause * (0.5 + random.random()), max(self.left, 0)))  # noqa: S311 - spread, no secret
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+
+
+class JetStreamLog:
+    """An `EventLog`; made by `open_log`."""
+
+    def __init__(self, connection: Connection, namespace: Namespace, *, durable: bool, heartbeat: float, append_seconds: float) -> None:
+        self._connection = connection
+        self._namespace = namespace
+        self._durable = durable
+        self._heartbeat = heartbeat
+        self._append_seconds = append_seconds
+        self._reader = Reader(connection, namespace)
+        self._live = Live(connection, namespace, self._reader)
+        self._writers: dict[str, GroupCommit] = {}
+
+    async def append(self, address: Address, data: bytes, expected: int) -> Recorded:
+        """See `EventLog.append`."""
+        own = decode_head(data)
+        if len(data) > MAX_COMMIT_BYTES:
+            raise CommitTooLarge(f"{len(data)} bytes")
+        if not self._connection.is_connected:
+            raise Unavailable("not connected")
+        attempts = _Attempts(self._append_seconds)
+        while True:
+            try:
+                sequence = await self._writer(address).store(self._namespace.subject(address), data, expected)
+                return Recorded(address, address.stream, sequence, own.revision, data)
+            except ApiError as refused:
+                self._weigh(refused, attempts)
+                lost_race = refused.err_code in CONFLICT
+            except Unanswered:
+                attempts.unknown = True
+                lost_race = False
+            except (NoResponders, Unsent) as cause:
+                if not attempts.unknown and not self._connection.is_connected:
+                    raise Unavailable(str(cause)) from cause
+                lost_race = False
+            if lost_race or attempts.unknown:
+                found = await self._look_up(address, own, expected, attempts)
+                if found is not None:
+                    return found
+            await attempts.pause()
+
+    @staticmethod
+    def _weigh(refused: ApiError, attempts: _Attempts) -> None:
+        """Raise what a refusal means for the caller; return when it means to look or to try again."""
+        if refused.err_code in FULL:
+            if not attempts.unknown:
+                raise StorageFull(str(refused)) from refused
+        elif refused.err_code not in CONFLICT and refused.code != NO_LEADER:
+            raise Unavailable(f"refused: {refused}") from refused  # a fault of the set-up: a foreign stream, a missing right
+
+    async def _look_up(self, address: Address, own: CommitHead, expected: int, attempts: _Attempts) -> Recorded | None:
+        """What became of a try: the stored commit, `Conflict`, or None when it is not there (yet) and the same bytes may be sent again.
+
+        Sending them again is safe: the expectation lets one of the copies in, whenever they arrive.
+        """
+        while True:
+            try:
+                await self._wait_connected(attempts)
+                head = await self._reader.head(address, max(attempts.left, LEAST_PAUSE))
+            except Unavailable as cause:
+                attempts.unknown = True  # even after a lost race: an earlier try of the same command may be what won it
+                if self._connection.is_closed:
+                    raise OutcomeUnknown("closed") from cause
+                await attempts.pause()
+                continue
+            if is_repeat(head, own):
+                return head
+            if (head.sequence if head else 0) != expected:
+                raise Conflict(head)
+            return None
+
+    async def _wait_connected(self, attempts: _Attempts) -> None:
+        try:
+            async with asyncio.timeout(max(attempts.left, 0)):
+                await self._connection.wait_connected()
+        except TimeoutError:
+            raise Unavailable("not connected") from None
+
+    def _writer(self, address: Address) -> GroupCommit:
+        writer = self._writers.get(address.stream)
+        if writer is None:
+            writer = self._writers[address.stream] = GroupCommit(self._connection)
+        return writer
+
+    async def head(self, address: Address) -> Recorded | None:
+        """See `EventLog.head`."""
+        return await self._reader.head(address)
+
+    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Recorded]:
+        """See `EventLog.read`."""
+        return await self._reader.read(address, after, until)
+
+    def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Recorded], None]:
+        """See `EventLog.follow`."""
+        return pull.follow(self._connection, self._namespace, stream, after, batch, self._heartbeat)
+
+    def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Recorded, None]:
+        """See `EventLog.watch`."""
+        return self._live.watch(address, after)
+
+    def connected(self) -> bool:
+        """See `EventLog.connected`."""
+        return self._connection.is_connected and not self._connection.is_closed
+
+    def durability(self) -> str:
+        """See `EventLog.durability`: a client cannot see how often a server syncs, so the word of whoever set it up is taken."""
+        return "verified" if self._durable else "unverified"
+
+    async def last_sequence(self, stream: str) -> int:
+        """See `EventLog.last_sequence`."""
+        try:
+            return await self._reader.last_sequence(stream)
+        except ApiError as refused:
+            raise Unavailable(str(refused)) from refused
+
+    async def close(self) -> None:
+        """See `EventLog.close`."""
+        await self._connection.close()
+
+
+async def open_log(  # noqa: PLR0913 - settings, each a keyword with a default
+    nats_url: str,
+    namespace: str = DEFAULT_NAMESPACE,
+    *,
+    durable: bool = False,
+    replicas: int = 1,
+    max_bytes: int | None = None,
+    heartbeat: float = HEARTBEAT_SECONDS,
+    append_seconds: float = APPEND_SECONDS,
+    open_seconds: float = OPEN_SECONDS,
+    on_closed: Callable[[], None] | None = None,
+    name: str = "pulka",
+) -> JetStreamLog:
+    """Connect, converge the streams, and return the log.
+
+    `nats_url`: one or several, comma-separated, with user and password inside. `durable`: the server is known to sync every append (the
+    embedded one, or `PULKA_NATS_DURABLE=yes`). `replicas`: 1, or 3 in a cluster. `max_bytes`: room of one stream; None: the server's own
+    limit. `heartbeat`, `append_seconds`, `open_seconds`: seconds. `on_closed` is called when the connection ended for ever without `close`:
+    the process should end. `name` shows in the server's list of clients.
+    Raises `Unavailable`, `StreamDrift`, and `ValueError` for an impossible namespace.
+    """
+    spaced = Namespace(namespace)
+    connection = Connection()
+    await connection.open(nats_url, name, open_seconds, on_closed)
+    try:
+        await converge(connection, configurations(spaced, replicas, max_bytes), open_seconds)
+    except BaseException:
+        await connection.close()
+        raise
+    return JetStreamLog(connection, spaced, durable=durable, heartbeat=heartbeat, append_seconds=append_seconds)

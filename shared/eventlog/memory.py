@@ -1,0 +1,192 @@
+"""The in-memory twin of the log: the promises of the JetStream adapter, held by the same contract tests, for tests of what lies above it.
+
+A `MemoryStore` is what would lie on the server's disk, a `MemoryLog` one client's connection to it; several may share a store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+from shared.eventlog.port import (
+    FOLLOW_BATCH,
+    HEARTBEAT_SECONDS,
+    MAX_COMMIT_BYTES,
+    CommitTooLarge,
+    Conflict,
+    LogBehind,
+    OutcomeUnknown,
+    Recorded,
+    StorageFull,
+    Unavailable,
+    is_repeat,
+)
+from shared.events.address import Address
+from shared.events.commit import decode_head
+
+
+class MemoryStore:
+    """Streams of commits. `max_bytes` a stream: what is over it is refused, as a full disk does; None: no limit."""
+
+    def __init__(self, max_bytes: int | None = None) -> None:
+        self.max_bytes = max_bytes
+        self._streams: dict[str, list[Recorded]] = {}
+        self._aggregates: dict[Address, list[Recorded]] = {}
+        self._last: dict[str, int] = {}
+        self._bytes: dict[str, int] = {}
+        self._changed = asyncio.Event()
+
+    def stream(self, name: str) -> list[Recorded]:
+        """The commits of one stream, oldest first."""
+        return self._streams.get(name, [])
+
+    def aggregate(self, address: Address) -> list[Recorded]:
+        """The commits of one aggregate, oldest first."""
+        return self._aggregates.get(address, [])
+
+    def last_sequence(self, name: str) -> int:
+        """The sequence of the newest commit that was ever stored in `name`."""
+        return self._last.get(name, 0)
+
+    def store(self, address: Address, data: bytes, revision: int) -> Recorded:
+        """Write one commit at the end of its stream; raises `StorageFull`."""
+        name = address.stream
+        used = self._bytes.get(name, 0) + len(data)
+        if self.max_bytes is not None and used > self.max_bytes:
+            raise StorageFull(f"{name} holds {self.max_bytes} bytes at most")
+        recorded = Recorded(address, name, self._last.get(name, 0) + 1, revision, data)
+        self._bytes[name] = used
+        self._last[name] = recorded.sequence
+        self._streams.setdefault(name, []).append(recorded)
+        self._aggregates.setdefault(address, []).append(recorded)
+        self.wake()
+        return recorded
+
+    def purge(self, address: Address) -> None:
+        """Take one aggregate out, as archiving does; the stream keeps its other commits and a gap."""
+        gone = self._aggregates.pop(address, [])
+        self._bytes[address.stream] = self._bytes.get(address.stream, 0) - sum(len(recorded.data) for recorded in gone)
+        self._streams[address.stream] = [recorded for recorded in self.stream(address.stream) if recorded.address != address]
+
+    def wake(self) -> None:
+        """Let every reader that waits look again."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def changed(self, seconds: float) -> bool:
+        """Wait for the next write or wake-up; False when there was none for `seconds`."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
+class MemoryLog:
+    """A client of a `MemoryStore`; an `EventLog`.
+
+    Faults on demand: `disconnect` and `reconnect`; `lose_next_ack` lets the next append end in `OutcomeUnknown`, written or not.
+    """
+
+    def __init__(self, store: MemoryStore | None = None, heartbeat: float = HEARTBEAT_SECONDS) -> None:
+        self.store = MemoryStore() if store is None else store
+        self._heartbeat = heartbeat
+        self._connected = True
+        self._closed = False
+        self._lost_acks: list[bool] = []
+
+    def disconnect(self) -> None:
+        """Cut the connection: appends and reads are refused, followers and watchers wait."""
+        self._connected = False
+
+    def reconnect(self) -> None:
+        """Join again; followers and watchers go on where they were."""
+        self._connected = True
+        self.store.wake()
+
+    def lose_next_ack(self, *, written: bool) -> None:
+        """Let one more append end unknown; `written` says what really happened."""
+        self._lost_acks.append(written)
+
+    async def append(self, address: Address, data: bytes, expected: int) -> Recorded:
+        """See `EventLog.append`."""
+        own = decode_head(data)
+        if len(data) > MAX_COMMIT_BYTES:
+            raise CommitTooLarge(f"{len(data)} bytes")
+        self._check()
+        await asyncio.sleep(0)  # others run between a decision and its append here as they do over a network
+        head = self._head(address)
+        if (head.sequence if head else 0) != expected:
+            if head is not None and is_repeat(head, own):
+                return head
+            raise Conflict(head)
+        if self._lost_acks:
+            if self._lost_acks.pop(0):
+                self.store.store(address, data, own.revision)
+            raise OutcomeUnknown("the ack was lost")
+        return self.store.store(address, data, own.revision)
+
+    async def head(self, address: Address) -> Recorded | None:
+        """See `EventLog.head`."""
+        self._check()
+        await asyncio.sleep(0)  # see append
+        return self._head(address)
+
+    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Recorded]:  # noqa: ARG002 - never lags, so `until` asks nothing
+        """See `EventLog.read`."""
+        self._check()
+        await asyncio.sleep(0)  # see append
+        return [recorded for recorded in self.store.aggregate(address) if recorded.sequence > after]
+
+    async def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Recorded], None]:
+        """See `EventLog.follow`."""
+        while not self._closed:
+            if self._connected and self.store.last_sequence(stream) < after:
+                raise LogBehind(f"{stream} ends at {self.store.last_sequence(stream)}, before {after}, up to which it has been read")
+            found = [recorded for recorded in self.store.stream(stream) if recorded.sequence > after][:batch] if self._connected else []
+            if found:
+                after = found[-1].sequence
+                yield found
+            elif not await self.store.changed(self._heartbeat) and self._connected:
+                yield []
+        raise Unavailable("closed")
+
+    async def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Recorded, None]:
+        """See `EventLog.watch`."""
+        while not self._closed:
+            found = [recorded for recorded in self.store.aggregate(address) if recorded.sequence > after] if self._connected else []
+            for recorded in found:
+                after = recorded.sequence
+                yield recorded
+            if not found:
+                await self.store.changed(self._heartbeat)
+        raise Unavailable("closed")
+
+    def connected(self) -> bool:
+        """See `EventLog.connected`."""
+        return self._connected
+
+    def durability(self) -> str:
+        """See `EventLog.durability`: memory promises none."""
+        return "unverified"
+
+    async def last_sequence(self, stream: str) -> int:
+        """See `EventLog.last_sequence`."""
+        self._check()
+        await asyncio.sleep(0)  # see append
+        return self.store.last_sequence(stream)
+
+    async def close(self) -> None:
+        """See `EventLog.close`."""
+        self._connected = False
+        self._closed = True
+        self.store.wake()
+
+    def _check(self) -> None:
+        if not self._connected:
+            raise Unavailable("not connected")
+
+    def _head(self, address: Address) -> Recorded | None:
+        commits = self.store.aggregate(address)
+        return commits[-1] if commits else None

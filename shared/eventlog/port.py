@@ -1,0 +1,125 @@
+"""The log as the services see it: append with an expected revision, read, follow, watch. Adapters: `jetstream`, `memory`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Final, Protocol
+
+import msgspec
+
+from shared.events.address import Address
+from shared.events.commit import CommitHead, decode_head
+
+MAX_COMMIT_BYTES: Final = 255 * 1024  # a stream takes messages of 256 KiB; the rest is for the headers
+FOLLOW_BATCH: Final = 500  # commits a batch: one database transaction of a projection
+HEARTBEAT_SECONDS: Final = 2.0  # `follow` promises a sign of life every five seconds; two leave room for a slow loop
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """One commit as it lies in the log. `sequence` counts within `stream`; `revision` within the aggregate, from 1."""
+
+    address: Address
+    stream: str
+    sequence: int
+    revision: int
+    data: bytes
+
+    @property
+    def position(self) -> str:
+        """Opaque to clients: where a reader of this stream is once it has applied this commit."""
+        return f"{self.stream}:{self.sequence}"
+
+
+class LogError(Exception):
+    """Base of what the log can answer instead of an append or a read."""
+
+
+class Conflict(LogError):
+    """Somebody else was first; `head` is the aggregate's last commit as the leader knows it."""
+
+    def __init__(self, head: Recorded | None) -> None:
+        super().__init__("the aggregate has moved on")
+        self.head = head
+
+
+class Unavailable(LogError):
+    """The log cannot be reached now; nothing was written."""
+
+
+class OutcomeUnknown(LogError):
+    """The append may or may not have been written, and the leader could not be asked in time; repeat with the same command id."""
+
+
+class StorageFull(LogError):
+    """The log takes no more; nothing was written."""
+
+
+class CommitTooLarge(LogError):
+    """The encoded commit is over `MAX_COMMIT_BYTES`; nothing was written, and no repeat will do better."""
+
+
+class LogBehind(LogError):
+    """The log ends before the place up to which a reader has read it: it was restored from an older copy, or is another log."""
+
+
+def is_repeat(head: Recorded | None, own: CommitHead) -> bool:
+    """Whether `head` is the commit `own`: of the same command at the same revision; another instance may have sealed it to other bytes."""
+    if head is None or head.revision != own.revision:
+        return False
+    stored = decode_head(head.data)
+    return (stored.actor, stored.command_id) == (own.actor, own.command_id)
+
+
+class EventLog(Protocol):
+    """What both adapters promise; `tests/contracts` holds them to it."""
+
+    async def append(self, address: Address, data: bytes, expected: int) -> Recorded:
+        """Store one encoded commit durably, if the aggregate's last commit is the one at stream sequence `expected` (0: none).
+
+        Returns the stored commit. A repeat of the very same commit (command id, actor and revision of the head) returns the head instead of
+        a conflict.
+        Raises `Conflict`, `OutcomeUnknown`, `Unavailable`, `StorageFull`, `CommitTooLarge`.
+        """
+        ...
+
+    async def head(self, address: Address) -> Recorded | None:
+        """The aggregate's last commit, asked at the leader: never stale. Raises `Unavailable`."""
+        ...
+
+    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Recorded]:
+        """The aggregate's commits with stream sequence above `after`, in order; may lag the leader, but not behind sequence `until`.
+
+        Raises `Unavailable`.
+        """
+        ...
+
+    def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Recorded], None]:
+        """Every commit of `stream` after `after`, in order, for ever, in batches of at most `batch`.
+
+        An empty batch is a sign of life, at least every five seconds; none comes while the log is away. Gaps in the sequence (archived
+        tables) are legal. Reconnects by itself; raises `LogBehind`, and `Unavailable` once the log is closed. Close it (`aclosing`).
+        """
+        ...
+
+    def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Recorded, None]:
+        """One aggregate's commits with sequence above `after`, first from the log, then live as they are stored, without gap or repeat.
+
+        Reconnects by itself; raises `Unavailable` once the log is closed. Close it (`aclosing`) when done.
+        """
+        ...
+
+    def connected(self) -> bool:
+        """Whether the log can be asked now; answers at once."""
+        ...
+
+    def durability(self) -> str:
+        """`verified` if the server is known to sync every append before its ack, else `unverified`."""
+        ...
+
+    async def last_sequence(self, stream: str) -> int:
+        """The sequence of the newest commit in `stream`, 0 when empty. Raises `Unavailable`."""
+        ...
+
+    async def close(self) -> None:
+        """Leave the log; what is under way ends as `Unavailable` or `OutcomeUnknown`."""
+        ...

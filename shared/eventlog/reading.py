@@ -1,0 +1,161 @@
+"""Reading one aggregate: the leader for what must be true now, direct batches from any replica for what must be fast.
+
+A direct get may lag (15 of 4,500 were stale on three nodes); so whoever knows from the leader how far an aggregate goes says so, and
+the rest is asked at the leader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from base64 import b64decode
+from itertools import pairwise
+from typing import Any, Final
+
+import msgspec
+from nats.aio.msg import Msg
+
+from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer, header, status_of
+from shared.eventlog.port import Recorded, Unavailable
+from shared.eventlog.streams import Namespace
+from shared.events.address import Address
+from shared.events.commit import decode_head
+
+BATCH: Final = 1000  # commits of one direct get; a whole pulka fits
+BATCH_BYTES: Final = 8 * 1024 * 1024  # of one direct get: it comes without flow control
+DIRECT_SECONDS: Final = 2.0  # for one direct get; a thousand commits take 40 ms
+LEADER_SECONDS: Final = 1.0  # for one leader read; it takes under a millisecond, and a fallen leader's successor seconds
+PAUSE_SECONDS: Final = 0.05  # before the next try
+PATIENCE_SECONDS: Final = 3.0  # for a read with all its tries; then 503, and the client comes back
+NOT_FOUND: Final = 10037  # err_code: no message found
+SEQUENCE: Final = "Nats-Sequence"
+PREVIOUS: Final = "Nats-Last-Sequence"  # of the same subject, on live messages; of the same answer, on direct ones
+
+
+class _Stored(msgspec.Struct):
+    subject: str
+    seq: int
+    data: str = ""
+
+
+class _Message(msgspec.Struct):
+    message: _Stored
+
+
+class _Info(msgspec.Struct):
+    state: _State
+
+
+class _State(msgspec.Struct):
+    last_seq: int
+
+
+_decode_message = msgspec.json.Decoder(_Message).decode
+_decode_info = msgspec.json.Decoder(_Info).decode
+
+
+class Reader:
+    """Reads of one aggregate or one stream's end. All raise `Unavailable` when nobody answers in time."""
+
+    def __init__(self, connection: Connection, namespace: Namespace) -> None:
+        self._connection = connection
+        self._namespace = namespace
+
+    async def head(self, address: Address, seconds: float = PATIENCE_SECONDS) -> Recorded | None:
+        """The aggregate's last commit, asked at the stream's leader."""
+        return await self._at_leader(address, {"last_by_subj": self._namespace.subject(address)}, seconds)
+
+    async def last_sequence(self, stream: str) -> int:
+        """The sequence of the stream's newest message, asked at its leader."""
+        answer = await self._patiently(f"$JS.API.STREAM.INFO.{self._namespace.stream(stream)}", b"", PATIENCE_SECONDS)
+        return _decode_info(answer).state.last_seq
+
+    async def read(self, address: Address, after: int, until: int) -> list[Recorded]:
+        """The aggregate's commits above sequence `after`, in order, at least up to `until`."""
+        found: list[Recorded] = []
+        while True:
+            part, more = await self._direct_patiently(address, after)
+            found += part
+            after = part[-1].sequence if part else after
+            if not more:
+                break
+        subject = self._namespace.subject(address)
+        while after < until:
+            lagging = await self._at_leader(address, {"seq": after + 1, "next_by_subj": subject}, PATIENCE_SECONDS)
+            if lagging is None:
+                break  # purged in the meantime
+            found.append(lagging)
+            after = lagging.sequence
+        return found
+
+    async def _at_leader(self, address: Address, query: dict[str, Any], seconds: float) -> Recorded | None:
+        stream = self._namespace.stream(address.stream)
+        try:
+            answer = await self._patiently(f"$JS.API.STREAM.MSG.GET.{stream}", msgspec.json.encode(query), seconds)
+        except ApiError as refused:
+            if refused.err_code == NOT_FOUND:
+                return None
+            raise Unavailable(str(refused)) from refused
+        message = _decode_message(answer).message
+        data = b64decode(message.data)
+        return Recorded(address, address.stream, message.seq, decode_head(data).revision, data)
+
+    async def _patiently(self, subject: str, payload: bytes, seconds: float) -> bytes:
+        """The answer of a stream's leader, across a change of leaders, not across a lost connection. Raises `ApiError`, `Unavailable`."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while True:
+            try:
+                answer = await self._connection.request(subject, payload, min(LEADER_SECONDS, seconds))
+                return check_answer(answer.data)
+            except Unsent as cause:
+                raise Unavailable(str(cause)) from cause
+            except (NoResponders, Unanswered) as cause:
+                if loop.time() >= deadline or not self._connection.is_connected:
+                    raise Unavailable(str(cause)) from cause
+            except ApiError as refused:
+                if refused.code != 503 or loop.time() >= deadline:
+                    raise
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _direct_patiently(self, address: Address, after: int) -> tuple[list[Recorded], bool]:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + PATIENCE_SECONDS
+        while True:
+            try:
+                return await self._direct(address, after)
+            except Unsent as cause:
+                raise Unavailable(str(cause)) from cause
+            except (NoResponders, Unanswered) as cause:
+                if loop.time() >= deadline or not self._connection.is_connected:
+                    raise Unavailable(str(cause)) from cause
+            await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _direct(self, address: Address, after: int) -> tuple[list[Recorded], bool]:
+        """One batch from any replica, and whether there is more."""
+        query = {"seq": after + 1, "next_by_subj": self._namespace.subject(address), "batch": BATCH, "max_bytes": BATCH_BYTES}
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        found: list[Recorded] = []
+
+        def deliver(message: Msg) -> None:
+            status = status_of(message)
+            if done.done():
+                return
+            if not status:
+                found.append(self._recorded(address, message))
+            elif status == "404":  # nothing there
+                done.set_result(False)
+            elif status == "204":  # the end of the batch
+                done.set_result(int(header(message, "Nats-Num-Pending")) > 0 and bool(found))
+            else:
+                done.set_exception(Unanswered(f"direct get: status {status}"))
+
+        subject = f"$JS.API.DIRECT.GET.{self._namespace.stream(address.stream)}"
+        await self._connection.collect(subject, msgspec.json.encode(query), DIRECT_SECONDS, done, deliver)
+        for one, other in pairwise(found):
+            if other.revision != one.revision + 1:
+                raise Unanswered(f"{subject}: a part of the answer was lost")
+        return found, done.result()
+
+    @staticmethod
+    def _recorded(address: Address, message: Msg) -> Recorded:
+        return Recorded(address, address.stream, int(header(message, SEQUENCE)), decode_head(message.data).revision, message.data)

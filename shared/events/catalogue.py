@@ -1,0 +1,96 @@
+"""The persisted language: every event that the log may hold, in the form in which it is stored. This page is the storage contract.
+
+* A name or a field that was ever written stays: `tests/corpus/language.json` freezes them, and the commits in `tests/corpus` must fold for
+  ever.
+* A new field has a default and needs nothing else: old commits read as the default, older instances pass over it. A new event needs nothing
+  else either.
+* Any other change raises `commit.SCHEMA` and comes with a function in `upcast` that makes the new form of the old one.
+
+Events of a table are those of the rules, except that four of them hold cards or seeds that somebody may not know yet. Those are stored with
+sealed boxes, under the same name and with the same fields; the salts go into the boxes. Events of the lobby are stored as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from shared.events.lobby_events import AnyLobbyEvent, LobbyEvent
+from shared.events.sealed import Sealed
+from shared.rules import game_events as game
+from shared.rules.game_events import Event
+
+
+class SealedDealStarted(Event, frozen=True, tag="DealStarted"):
+    """`DealStarted` with the server's seed in a box."""
+
+    number: int
+    dealer: int
+    commitment: str
+    algorithm: int
+    server_seed: Sealed
+
+
+class SealedCardsDealt(Event, frozen=True, tag="CardsDealt"):
+    """`CardsDealt` with a box a hand, `""` for a seat that rests, and one for the talon."""
+
+    hands: tuple[Sealed | str, ...]
+    talon: Sealed
+    deal: int
+
+
+class SealedCardsDiscarded(Event, frozen=True, tag="CardsDiscarded"):
+    """`CardsDiscarded` with the two cards in a box."""
+
+    seat: int
+    cards: Sealed
+    deal: int
+
+
+class SealedHandSeen(Event, frozen=True, tag="HandSeen"):
+    """`HandSeen` with the hand in a box."""
+
+    seat: int
+    hand: int
+    cards: Sealed
+    deal: int
+
+
+SealedEvent = SealedDealStarted | SealedCardsDealt | SealedCardsDiscarded | SealedHandSeen
+SecretEvent = game.DealStarted | game.CardsDealt | game.CardsDiscarded | game.HandSeen
+
+OpenEvent = (
+    game.PulkaOpened
+    | game.PulkaRefused
+    | game.SeedAdded
+    | game.DeckCut
+    | game.BidMade
+    | game.AuctionWon
+    | game.AllPassed
+    | game.TalonTaken
+    | game.GaveUpWithoutThree
+    | game.ContractDeclared
+    | game.WhistCalled
+    | game.PlayChosen
+    | game.HandsLaid
+    | game.Conceded
+    | game.TalonCardOpened
+    | game.CardPlayed
+    | game.TrickWon
+    | game.DealScored
+    | game.TurnTimedOut
+    | game.DealRevealed
+    | game.PulkaClosed
+)
+StoredTableEvent = SealedEvent | OpenEvent
+StoredEvent = StoredTableEvent | AnyLobbyEvent
+
+LANGUAGE: Final[dict[str, tuple[type[Event | LobbyEvent], ...]]] = {
+    "table": StoredTableEvent.__args__,
+    "lobby": AnyLobbyEvent.__args__,
+}
+
+decode_table_event: Final = msgspec.json.Decoder(StoredTableEvent).decode
+decode_lobby_event: Final = msgspec.json.Decoder(AnyLobbyEvent).decode
+encode_event: Final = msgspec.json.Encoder(order="deterministic").encode

@@ -1,0 +1,71 @@
+"""The commit: everything one command caused, one message in the log, all or nothing.
+
+It is encoded once, and those bytes are what is stored and hashed: `hash_of(bytes)` is the next commit's `prev_hash`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import msgspec
+
+FIRST_PREV_HASH: Final = "0" * 64  # of revision 1
+SCHEMA: Final = 1  # of the envelope and of every event in it; older ones pass through `upcast`
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """One decision of one aggregate.
+
+    `aggregate` is its subject without prefix (`table.3.3-…`); `revision` counts its commits from 1 without gaps; `command_id` is the
+    idempotency key within aggregate and actor; `command_digest` a keyed digest of the command (never a plain hash: a discard has few
+    possibilities); `actor` a player id, `service` or `clock`; `at` milliseconds since 1970 UTC, never going back within the aggregate;
+    `cause` and `correlation` the commit or request it stems from; `events` raw JSON objects in the form they are stored in.
+    """
+
+    aggregate: str
+    revision: int
+    schema: int
+    at: int
+    actor: str
+    command_id: str
+    command_digest: str
+    cause: str | None
+    correlation: str | None
+    prev_hash: str
+    events: tuple[msgspec.Raw, ...]
+
+
+class CommitHead(msgspec.Struct, frozen=True):
+    """The part of a commit by which the log recognises it; the events are not decoded."""
+
+    aggregate: str
+    revision: int
+    command_id: str
+    actor: str
+    prev_hash: str
+
+
+_decode = msgspec.json.Decoder(Commit).decode
+_decode_head = msgspec.json.Decoder(CommitHead).decode
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+def encode(commit: Commit) -> bytes:
+    """The bytes that are stored."""
+    return _encode(commit)
+
+
+def decode(data: bytes) -> Commit:
+    """The commit in `data`; raises `msgspec.DecodeError` or `msgspec.ValidationError`."""
+    return _decode(data)
+
+
+def decode_head(data: bytes) -> CommitHead:
+    """Only what identifies the commit in `data`."""
+    return _decode_head(data)
+
+
+def hash_of(data: bytes) -> str:
+    """SHA-256 of a commit's stored bytes, hex: a link of the chain."""
+    return hashlib.sha256(data).hexdigest()

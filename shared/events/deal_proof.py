@@ -1,0 +1,191 @@
+"""The proof of a deal: from what `DealRevealed` tells, everybody recomputes commitment, shuffle and every box's digest. SHA-256 and HMAC
+only, no key.
+
+It shows that the server chose its seed before the players' seeds and the cut, that the cards follow from all of them, and that what was
+played with is what had been sealed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from shared.events import address
+from shared.events.catalogue import SealedCardsDealt, SealedCardsDiscarded, SealedDealStarted, SealedHandSeen
+from shared.events.chain import Problem
+from shared.events.commit import Commit
+from shared.events.sealed import Opened, Sealed, matches
+from shared.events.upcast import stored_table_events
+from shared.rules import shuffle
+from shared.rules.game_events import DealRevealed, DeckCut, PulkaClosed, PulkaOpened, SeedAdded
+
+
+class DealReport(msgspec.Struct, frozen=True):
+    """One deal. `verified`: it is revealed and everything fits. A deal that still goes on is not verified and has no problems."""
+
+    number: int
+    verified: bool
+    revealed: bool
+    commitment: str
+    server_seed: str | None
+    problems: tuple[Problem, ...]
+
+
+class _Deal(msgspec.Struct):
+    """What the log says about a deal before it is revealed."""
+
+    table_id: str
+    opened: PulkaOpened
+    started: SealedDealStarted
+    revision: int
+    seeds: tuple[tuple[int, str], ...] = ()
+    cut: DeckCut | None = None
+    dealt: SealedCardsDealt | None = None
+    discarded: SealedCardsDiscarded | None = None
+    seen: tuple[SealedHandSeen, ...] = ()
+
+
+ALGORITHMS: Final = (shuffle.ALGORITHM,)  # every one that was ever dealt with stays recomputable
+
+
+def verify_deals(commits: Iterable[Commit]) -> tuple[DealReport, ...]:
+    """Checks every deal in one table's commits, given from the first on. Raises `NewerSchema`, `msgspec.ValidationError`."""
+    return tuple(_reports(commits))
+
+
+def verify_deal(commits: Iterable[Commit], number: int) -> DealReport | None:
+    """Checks deal `number`, `None` when the table has not come to it. Raises as `verify_deals`."""
+    return next((report for report in _reports(commits) if report.number == number), None)
+
+
+def _reports(commits: Iterable[Commit]) -> Iterator[DealReport]:
+    opened: PulkaOpened | None = None
+    deal: _Deal | None = None
+    for commit in commits:
+        for event in stored_table_events(commit):
+            match event:
+                case PulkaOpened():
+                    opened = event
+                case SealedDealStarted() if opened is not None:
+                    if deal is not None:
+                        yield _never_revealed(deal)
+                    deal = _Deal(address.from_subject(commit.aggregate).id, opened, event, commit.revision)
+                case DealRevealed() if deal is not None:
+                    yield _proved(deal, event, commit.revision)
+                    deal = None
+                case PulkaClosed() if deal is not None:
+                    yield _never_revealed(deal)
+                    deal = None
+                case _ if deal is not None:
+                    _collect(deal, event)
+                case _:
+                    pass
+    if deal is not None:
+        yield _report(deal, None, ())
+
+
+def _collect(deal: _Deal, event: object) -> None:
+    match event:
+        case SeedAdded(seat=seat, seed=seed):
+            deal.seeds += ((seat, seed),)
+        case DeckCut():
+            deal.cut = event
+        case SealedCardsDealt():
+            deal.dealt = event
+        case SealedCardsDiscarded():
+            deal.discarded = event
+        case SealedHandSeen():
+            deal.seen += (event,)
+        case _:
+            pass
+
+
+def _never_revealed(deal: _Deal) -> DealReport:
+    return _report(deal, None, (Problem(deal.revision, "not_revealed", f"Deal {deal.started.number} is over and was not revealed."),))
+
+
+def _report(deal: _Deal, revealed: DealRevealed | None, problems: tuple[Problem, ...]) -> DealReport:
+    return DealReport(
+        number=deal.started.number,
+        verified=revealed is not None and not problems,
+        revealed=revealed is not None,
+        commitment=deal.started.commitment,
+        server_seed=None if revealed is None else revealed.server_seed,
+        problems=problems,
+    )
+
+
+def _proved(deal: _Deal, revealed: DealRevealed, revision: int) -> DealReport:
+    if deal.started.algorithm not in ALGORITHMS:
+        complaints = [("unknown_algorithm", f"This program does not know shuffle {deal.started.algorithm}.")]
+    elif deal.started.number != revealed.number or deal.dealt is None or deal.cut is None:
+        complaints = [("incomplete", "A deal was revealed that was not started, cut and dealt.")]
+    else:
+        try:
+            complaints = [
+                *_commitment(deal, revealed),
+                *_salts(revealed),
+                *_digests(deal, deal.dealt, revealed),
+                *_cards(deal, deal.cut.at, revealed),
+            ]
+        except (ValueError, IndexError) as error:  # a seed, salt, cut or seat that no rule allows
+            complaints = [("malformed", f"What was revealed cannot be recomputed: {error}.")]
+    return _report(deal, revealed, tuple(Problem(revision, code, message) for code, message in complaints))
+
+
+Complaints = Iterator[tuple[str, str]]
+
+
+def _commitment(deal: _Deal, revealed: DealRevealed) -> Complaints:
+    promised = shuffle.commitment(revealed.server_seed, deal.table_id, revealed.number, deal.opened.rules_digest)
+    if promised != deal.started.commitment:
+        yield "commitment", "The server's seed is not the one that it had committed to."
+
+
+def _salts(revealed: DealRevealed) -> Complaints:
+    for label, salt in revealed.salts.items():
+        if salt != shuffle.salt(revealed.server_seed, label):
+            yield "salt", f"The salt of {label} does not follow from the server's seed."
+
+
+def _digests(deal: _Deal, dealt: SealedCardsDealt, revealed: DealRevealed) -> Complaints:
+    salts = revealed.salts | {shuffle.SERVER_SEED: shuffle.salt(revealed.server_seed, shuffle.SERVER_SEED)}
+    boxes: list[tuple[str, Sealed | str, str | None]] = [(shuffle.SERVER_SEED, deal.started.server_seed, revealed.server_seed)]
+    boxes += [(shuffle.hand_label(seat), box, hand) for seat, (box, hand) in enumerate(zip(dealt.hands, revealed.hands, strict=True))]
+    boxes.append((shuffle.TALON, dealt.talon, revealed.talon))
+    if deal.discarded is not None:
+        boxes.append((shuffle.DISCARD, deal.discarded.cards, revealed.discard))
+    boxes += [(shuffle.seen_label(seen.hand), seen.cards, revealed.hands[seen.hand]) for seen in deal.seen]
+    for label, box, text in boxes:
+        if not _fits(box, text, salts.get(label, "")):
+            yield "digest", f"What was revealed as {label} is not what was sealed."
+    if deal.discarded is None and revealed.discard is not None:
+        yield "digest", "A discard was revealed that nobody made."
+
+
+def _fits(box: Sealed | str, text: str | None, salt: str) -> bool:
+    if isinstance(box, str):  # of a resting seat, which has no cards
+        return box == text
+    return text is not None and matches(box.digest, Opened(text, salt))
+
+
+def _cards(deal: _Deal, cut_at: int, revealed: DealRevealed) -> Complaints:
+    started = deal.started
+    hands, talon = shuffle.deal_cards(
+        revealed.server_seed,
+        deal.table_id,
+        started.number,
+        deal.opened.rules_digest,
+        deal.seeds,
+        cut_at,
+        deal.opened.players,
+        started.dealer,
+    )
+    if (hands, talon) != (revealed.hands, revealed.talon):
+        yield "shuffle", "The cards are not those that seeds and cut give."
+    if deal.discarded is not None and revealed.discard is not None:
+        held = {*revealed.hands[deal.discarded.seat].split(), *revealed.talon.split()}
+        if not held.issuperset(revealed.discard.split()):
+            yield "discard", "The discard was not in the declarer's twelve cards."

@@ -1,0 +1,98 @@
+"""A table's commit as one viewer may see it: every event, and of what is hidden only what is his. It depends on commit and viewer, never on
+when he asks.
+
+Until `DealRevealed` tells everybody, a hand is known to its owner, a discard to its declarer, a hand that the resting dealer looked at to
+him (3.8.8), and talon and server's seed to nobody. Salts are not shown before: with one, a guess could be tried on its digest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from shared.events.catalogue import (
+    SealedCardsDealt,
+    SealedCardsDiscarded,
+    SealedDealStarted,
+    SealedHandSeen,
+    SecretEvent,
+    StoredTableEvent,
+    encode_event,
+)
+from shared.events.commit import SCHEMA, Commit
+from shared.events.keys import MasterKeys
+from shared.events.sealed import Sealed
+from shared.events.sealing import HAND, SEEN, Boxes
+from shared.events.upcast import stored_table_events
+from shared.rules import game_events as game
+from shared.rules.game_events import Event
+from shared.rules.shuffle import DISCARD
+
+
+class _Named(msgspec.Struct):
+    """The name of a stored event, the rest passed over."""
+
+    type: str
+
+
+_name = msgspec.json.Decoder(_Named).decode
+_SECRET: Final = frozenset(kind.__name__ for kind in SecretEvent.__args__)  # events that are stored with boxes
+
+
+class PublicCodec:
+    """Makes what may be shown. Without keys it serves spectators, who are shown the content of no box."""
+
+    def __init__(self, keys: MasterKeys | None = None) -> None:
+        self._keys = keys
+
+    def redacted(self, commit: Commit, seat: int | None) -> list[dict[str, Any]]:
+        """The events as JSON objects for the player at `seat`, or for a spectator (`None`); `None` in them is what he may not know.
+
+        Raises `ValueError` for a seat when there are no keys, `UnknownKey`, `TamperedBox`, `NewerSchema`, `msgspec.ValidationError`.
+        """
+        viewer = _Viewer(self._keys, commit.aggregate, seat)
+        return [_shown(event, viewer) for event in stored_table_events(commit)]
+
+    def encoded(self, commit: Commit, seat: int | None) -> tuple[msgspec.Raw, ...]:
+        """`redacted` as JSON text. Events of today's schema that have no boxes hide nothing and are shown as they are stored."""
+        if commit.schema == SCHEMA and all(_name(event).type not in _SECRET for event in commit.events):
+            return commit.events
+        return tuple(msgspec.Raw(encode_event(event)) for event in self.redacted(commit, seat))
+
+
+class _Viewer:
+    """Whoever looks at a table: a seat, or nobody in particular."""
+
+    def __init__(self, keys: MasterKeys | None, aggregate: str, seat: int | None) -> None:
+        if seat is not None and keys is None:
+            raise ValueError("a player's own cards cannot be shown without keys")
+        self._boxes = None if keys is None else Boxes(keys, aggregate)
+        self._seat = seat
+
+    def sees(self, box: Sealed, deal: int, kind: str, owner: int) -> str | None:
+        """What is in the box of its `owner`, if it is he who looks."""
+        return self._boxes.opened(box, deal, kind, owner).text if self._boxes is not None and owner == self._seat else None
+
+
+def _shown(event: StoredTableEvent, viewer: _Viewer) -> dict[str, Any]:
+    match event:
+        case SealedDealStarted():
+            return _object(game.DealStarted(event.number, event.dealer, event.commitment, event.algorithm, None))
+        case SealedCardsDealt(deal=deal):
+            hands = [box if isinstance(box, str) else viewer.sees(box, deal, HAND, seat) for seat, box in enumerate(event.hands)]
+            return _object(game.CardsDealt(tuple(hands), None, deal))
+        case SealedCardsDiscarded(seat=seat, deal=deal):
+            return _object(game.CardsDiscarded(seat, viewer.sees(event.cards, deal, DISCARD, seat), deal))
+        case SealedHandSeen(seat=seat, deal=deal):
+            return _object(game.HandSeen(seat, event.hand, viewer.sees(event.cards, deal, SEEN, seat), deal))
+        case _:
+            return _object(event)
+
+
+def _object(event: Event) -> dict[str, Any]:
+    shown: dict[str, Any] = msgspec.json.decode(encode_event(event))
+    if not isinstance(event, game.DealRevealed):  # its salts are what it reveals; elsewhere they are empty here
+        shown.pop("salts", None)
+        shown.pop("salt", None)
+    return shown

@@ -1,0 +1,172 @@
+"""Between the events that the rules know, in which every card is plain, and those in the log, in which cards are sealed until they may be
+known.
+
+A box belongs to one place: table, deal, kind (`server_seed`, `hand`, `talon`, `discard`, `seen`) and seat. Taken to another place it does
+not open.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from shared.events.address import Address
+from shared.events.catalogue import (
+    SealedCardsDealt,
+    SealedCardsDiscarded,
+    SealedDealStarted,
+    SealedEvent,
+    SealedHandSeen,
+    encode_event,
+)
+from shared.events.commit import Commit
+from shared.events.keys import MasterKeys
+from shared.events.lobby_events import AnyLobbyEvent
+from shared.events.sealed import Opened, Sealed, nonce_from
+from shared.events.upcast import stored_lobby_events, stored_table_events
+from shared.rules import game_events as game
+from shared.rules.game_events import Event
+from shared.rules.shuffle import DISCARD, SERVER_SEED, TALON, framed, salt
+
+SEALED: Final[frozenset[type]] = frozenset(SealedEvent.__args__)
+NO_SEAT: Final = -1  # of a box that belongs to no seat
+HAND: Final = "hand"
+SEEN: Final = "seen"
+
+
+class TableCodec:
+    """Seals what a table decided, and opens what its log holds."""
+
+    def __init__(self, keys: MasterKeys) -> None:
+        self._keys = keys
+
+    def seal(self, address: Address, events: tuple[Event, ...], entropy: bytes) -> tuple[msgspec.Raw, ...]:
+        """The events in stored form. `entropy` is fresh for every decision, at least 16 bytes.
+
+        Raises `ValueError` for an event whose secret or salt is missing: what the log does not hold can never be revealed.
+        """
+        sealing = _Sealing(self._keys, address.subject, entropy)
+        return tuple([msgspec.Raw(encode_event(_sealed(event, sealing, index))) for index, event in enumerate(events)])
+
+    def open(self, commit: Commit) -> tuple[Event, ...]:
+        """The events of `commit` in today's form, all boxes open. Raises `UnknownKey`, `TamperedBox`, `NewerSchema`,
+        `msgspec.ValidationError`.
+        """
+        stored = stored_table_events(commit)
+        if SEALED.isdisjoint(map(type, stored)):
+            return stored  # nearly every commit: nothing in it was ever secret
+        boxes = Boxes(self._keys, commit.aggregate)
+        return tuple([_opened(event, boxes) for event in stored])
+
+
+class LobbyCodec:
+    """The lobby's events are stored as they are: what is personal in them is sealed before they are decided, under a key that may be
+    destroyed.
+    """
+
+    def seal(self, address: Address, events: tuple[AnyLobbyEvent, ...], entropy: bytes) -> tuple[msgspec.Raw, ...]:  # noqa: ARG002  # the port of all codecs
+        """The events in stored form."""
+        return tuple([msgspec.Raw(encode_event(event)) for event in events])
+
+    def open(self, commit: Commit) -> tuple[AnyLobbyEvent, ...]:
+        """The events of `commit` in today's form. Raises `NewerSchema`, `msgspec.ValidationError`."""
+        return stored_lobby_events(commit)
+
+
+class Boxes:
+    """Opens the boxes of one table."""
+
+    def __init__(self, keys: MasterKeys, aggregate: str) -> None:
+        self._keys = keys
+        self._aggregate = aggregate
+
+    def opened(self, box: Sealed, deal: int, kind: str, seat: int = NO_SEAT) -> Opened:
+        """What is in the box of that place. Raises `UnknownKey`, `TamperedBox`."""
+        return self._keys.box_key(self._aggregate, box.key).open(box, _place(self._aggregate, deal, kind, seat))
+
+
+def key_ids(commit: Commit) -> frozenset[str]:
+    """The ids of the master keys that the boxes of a table's commit name. A service checks them before it starts on a log."""
+    boxes: list[Sealed | str] = []
+    for event in stored_table_events(commit):
+        match event:
+            case SealedDealStarted():
+                boxes.append(event.server_seed)
+            case SealedCardsDealt():
+                boxes += (*event.hands, event.talon)
+            case SealedCardsDiscarded() | SealedHandSeen():
+                boxes.append(event.cards)
+            case _:
+                pass
+    return frozenset(box.key for box in boxes if isinstance(box, Sealed))
+
+
+class _Sealing:
+    """Makes the boxes of one commit."""
+
+    def __init__(self, keys: MasterKeys, aggregate: str, entropy: bytes) -> None:
+        self._keys = keys
+        self._aggregate = aggregate
+        self._entropy = entropy
+
+    def box(self, content: Opened, deal: int, kind: str, seat: int, index: int) -> Sealed:
+        """The box of `content` for its place; `index` is the event's in the commit."""
+        place = _place(self._aggregate, deal, kind, seat)
+        return self._keys.box_key(self._aggregate).seal(content, nonce_from(self._entropy, place, index), place)
+
+
+def _place(aggregate: str, deal: int, kind: str, seat: int) -> bytes:
+    return framed("pulka box 1", aggregate, deal, kind, seat)
+
+
+def _sealed(event: Event, sealing: _Sealing, index: int) -> Event:
+    match event:
+        case game.DealStarted(number=number, server_seed=str() as seed):
+            box = sealing.box(Opened(seed, salt(seed, SERVER_SEED)), number, SERVER_SEED, NO_SEAT, index)
+            return SealedDealStarted(number, event.dealer, event.commitment, event.algorithm, box)
+        case game.CardsDealt(deal=deal, talon=str() as talon):
+            *salts, talons = event.salts or ("",)
+            hands = tuple(
+                _required(hand) and sealing.box(Opened(_required(hand), hidden), deal, HAND, seat, index)
+                for seat, (hand, hidden) in enumerate(zip(event.hands, salts, strict=True))
+            )
+            return SealedCardsDealt(hands, sealing.box(Opened(talon, talons), deal, TALON, NO_SEAT, index), deal)
+        case game.CardsDiscarded(seat=seat, deal=deal, cards=str() as cards):
+            return SealedCardsDiscarded(seat, sealing.box(Opened(cards, event.salt), deal, DISCARD, seat, index), deal)
+        case game.HandSeen(seat=seat, deal=deal, cards=str() as cards):
+            return SealedHandSeen(seat, event.hand, sealing.box(Opened(cards, event.salt), deal, SEEN, seat, index), deal)
+        case game.DealStarted() | game.CardsDealt() | game.CardsDiscarded() | game.HandSeen():
+            raise ValueError(f"{type(event).__name__} without its secret")
+        case _:
+            return event
+
+
+def _required(hand: str | None) -> str:
+    if hand is None:
+        raise ValueError("CardsDealt without its secret")
+    return hand
+
+
+def _opened(event: Event, boxes: Boxes) -> Event:
+    match event:
+        case SealedDealStarted(number=number):
+            seed = boxes.opened(event.server_seed, number, SERVER_SEED).text
+            return game.DealStarted(number, event.dealer, event.commitment, event.algorithm, seed)
+        case SealedCardsDealt(deal=deal):
+            hands = [box if isinstance(box, str) else boxes.opened(box, deal, HAND, seat) for seat, box in enumerate(event.hands)]
+            talon = boxes.opened(event.talon, deal, TALON)
+            return game.CardsDealt(
+                hands=tuple(hand if isinstance(hand, str) else hand.text for hand in hands),
+                talon=talon.text,
+                deal=deal,
+                salts=(*("" if isinstance(hand, str) else hand.salt for hand in hands), talon.salt),
+            )
+        case SealedCardsDiscarded(seat=seat, deal=deal):
+            discard = boxes.opened(event.cards, deal, DISCARD, seat)
+            return game.CardsDiscarded(seat, discard.text, deal, discard.salt)
+        case SealedHandSeen(seat=seat, deal=deal):
+            seen = boxes.opened(event.cards, deal, SEEN, seat)
+            return game.HandSeen(seat, event.hand, seen.text, deal, seen.salt)
+        case _:
+            return event

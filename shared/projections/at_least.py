@@ -1,0 +1,66 @@
+"""Read your writes: wait, for a bounded time, until the rows have reached the position that a write answered with.
+
+The projector in this process tells it directly; where another process projects, Postgres does (`NOTIFY` in the batch's transaction).
+Nothing polls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+WAIT_S: Final = 2.0  # seconds a reader waits: many times the usual lag of milliseconds, and less than a client's patience
+
+
+class UnknownPosition(ValueError):
+    """The text is no position of a stream that this projection follows."""
+
+
+class AtLeast:
+    """How far each stream's rows are, and who waits for more."""
+
+    def __init__(self, streams: tuple[str, ...]) -> None:
+        self._reached = dict.fromkeys(streams, 0)
+        self._waiting: dict[str, list[tuple[int, asyncio.Future[None]]]] = {stream: [] for stream in streams}
+
+    def reached(self, stream: str, sequence: int) -> None:
+        """The rows of `stream` have been committed up to `sequence`."""
+        if sequence <= self._reached.get(stream, sequence):
+            return
+        self._reached[stream] = sequence
+        waiting, self._waiting[stream] = self._waiting[stream], []
+        for wanted, waiter in waiting:
+            if wanted > sequence:
+                self._waiting[stream].append((wanted, waiter))
+            elif not waiter.done():
+                waiter.set_result(None)
+
+    def notified(self, _connection: object, _pid: int, _channel: str, payload: str) -> None:
+        """A Postgres notification; its payload is a position."""
+        stream, sequence = self.parse(payload)
+        self.reached(stream, sequence)
+
+    def parse(self, position: str) -> tuple[str, int]:
+        """Stream and sequence of a position. Raises `UnknownPosition`."""
+        stream, colon, digits = position.rpartition(":")
+        if not colon or stream not in self._reached or not (digits.isascii() and digits.isdecimal()) or len(digits) > 18:  # fits a bigint
+            raise UnknownPosition(position)
+        return stream, int(digits)
+
+    async def wait(self, position: str, timeout_s: float = WAIT_S) -> bool:
+        """Whether the rows have reached `position` within `timeout_s` seconds. Raises `UnknownPosition`."""
+        stream, wanted = self.parse(position)
+        if self._reached[stream] >= wanted:
+            return True
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (wanted, waiter)
+        self._waiting[stream].append(entry)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await waiter
+        except TimeoutError:
+            return False
+        finally:
+            if entry in self._waiting[stream]:
+                self._waiting[stream].remove(entry)
+        return True

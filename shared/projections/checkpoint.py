@@ -1,0 +1,146 @@
+"""Where a worker stands and whether it may work: one checkpoint and one lease row a stream.
+
+The lease row is locked first in every batch transaction, and its epoch compared: whoever was stopped, continued and overtaken finds
+another epoch and writes nothing. A session lock would stay held by a stopped process; a row lock goes when the server ends the
+transaction that idles.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+import asyncpg
+import msgspec
+
+from shared.projections.projection import Connection
+
+LEASE_S: Final = 2.0  # seconds without renewal after which another worker may take over: with its polling every half second, within 3 s
+IDLE_TRANSACTION_MS: Final = 2_000  # a stopped process holds the lease row no longer than a lease lasts; a batch never idles that long
+DDL_LOCK: Final = 0x70756C6B61  # "pulka": advisory lock under which tables are made, since CREATE … IF NOT EXISTS races with itself
+
+DDL: Final = """
+CREATE TABLE IF NOT EXISTS checkpoint (
+    stream text PRIMARY KEY,
+    sequence bigint NOT NULL,
+    aggregate text,
+    hash text,
+    at bigint NOT NULL
+);
+CREATE TABLE IF NOT EXISTS lease (
+    stream text PRIMARY KEY,
+    holder text NOT NULL,
+    epoch bigint NOT NULL,
+    renewed timestamptz NOT NULL
+);
+CREATE TABLE IF NOT EXISTS heads (
+    aggregate text PRIMARY KEY,
+    revision bigint NOT NULL,
+    hash text NOT NULL
+);
+CREATE TABLE IF NOT EXISTS parked (
+    aggregate text NOT NULL,
+    sequence bigint NOT NULL,
+    stream text NOT NULL,
+    revision bigint NOT NULL,
+    reason text NOT NULL,
+    PRIMARY KEY (aggregate, sequence)
+);
+"""
+
+
+class LeaseLost(Exception):
+    """Another worker has taken over this stream; nothing of the present batch was written."""
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """The last commit applied: its sequence in `stream` (0: none), its aggregate's subject, its hash, its `at` in milliseconds."""
+
+    stream: str
+    sequence: int
+    aggregate: str | None
+    hash: str | None
+    at: int
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """The right to move one stream's checkpoint, until somebody raises the epoch."""
+
+    stream: str
+    holder: str
+    epoch: int
+
+
+async def prepare(connection: Connection, schema: str, ddl: str) -> None:
+    """Make schema and tables where they are missing, one worker at a time, and set the connection's search path to the schema."""
+    async with connection.transaction():
+        await connection.execute("SELECT pg_advisory_xact_lock($1)", DDL_LOCK)
+        await connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{schema}"')
+        await connection.execute(f'SET LOCAL search_path TO "{schema}"')
+        await connection.execute(DDL + ddl)
+    await connection.execute(f'SET search_path TO "{schema}"')
+
+
+async def close(connection: Connection) -> None:
+    """Give the connection up, whatever state it is in."""
+    with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
+        await connection.close(timeout=0.3)  # seconds: a server that answers at all answers faster, and a stop must not wait
+
+
+async def take(connection: Connection, stream: str, holder: str) -> Lease | None:
+    """Take the lease if it is free, run out or already `holder`'s; `None` while another holds it."""
+    epoch = await connection.fetchval(
+        """
+        INSERT INTO lease AS l (stream, holder, epoch, renewed) VALUES ($1, $2, 1, clock_timestamp())
+        ON CONFLICT (stream) DO UPDATE SET holder = $2, epoch = l.epoch + 1, renewed = clock_timestamp()
+        WHERE l.holder = $2 OR l.renewed < clock_timestamp() - $3 * interval '1 second'
+        RETURNING epoch
+        """,
+        stream,
+        holder,
+        LEASE_S,
+    )
+    return None if epoch is None else Lease(stream, holder, epoch)
+
+
+async def renew(connection: Connection, lease: Lease) -> None:
+    """Say that the worker lives. Raises `LeaseLost`."""
+    found = await connection.fetchval(
+        "UPDATE lease SET renewed = clock_timestamp() WHERE stream = $1 AND epoch = $2 RETURNING epoch", lease.stream, lease.epoch
+    )
+    if found is None:
+        raise LeaseLost(lease.stream)
+
+
+async def release(connection: Connection, lease: Lease) -> None:
+    """Let another worker take over at once."""
+    await connection.execute("UPDATE lease SET renewed = to_timestamp(0) WHERE stream = $1 AND epoch = $2", lease.stream, lease.epoch)
+
+
+async def lock(connection: Connection, lease: Lease) -> None:
+    """Lock the lease row until the transaction ends. Raises `LeaseLost` when the epoch is another's."""
+    epoch = await connection.fetchval("SELECT epoch FROM lease WHERE stream = $1 FOR UPDATE", lease.stream)
+    if epoch != lease.epoch:
+        raise LeaseLost(lease.stream)
+
+
+async def read(connection: Connection, stream: str) -> Checkpoint:
+    """The stream's checkpoint; sequence 0 when nothing was ever applied."""
+    row = await connection.fetchrow("SELECT stream, sequence, aggregate, hash, at FROM checkpoint WHERE stream = $1", stream)
+    return Checkpoint(stream, 0, None, None, 0) if row is None else Checkpoint(*row)
+
+
+async def move(connection: Connection, schema: str, to: Checkpoint) -> None:
+    """Move the checkpoint within the batch's transaction, and tell whoever listens on the channel `schema` once it is committed."""
+    await connection.execute(
+        """
+        INSERT INTO checkpoint (stream, sequence, aggregate, hash, at) VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (stream) DO UPDATE SET sequence = $2, aggregate = $3, hash = $4, at = $5
+        """,
+        to.stream,
+        to.sequence,
+        to.aggregate,
+        to.hash,
+        to.at,
+    )
+    await connection.execute("SELECT pg_notify($1, $2)", schema, f"{to.stream}:{to.sequence}")

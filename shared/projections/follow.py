@@ -1,0 +1,312 @@
+"""The follow loop: one worker a stream, from the checkpoint on, rows and checkpoint in one transaction.
+
+Killed at any point it goes on where the last transaction ended; stopped and overtaken it writes nothing; a log that is not the one it
+knows it refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, suppress
+from typing import Any, Final
+
+import asyncpg
+import msgspec
+import structlog
+
+from shared.eventlog.port import EventLog, LogBehind, LogError, Recorded
+from shared.projections import checkpoint, parking, status
+from shared.projections.checkpoint import Checkpoint, Lease, LeaseLost
+from shared.projections.history import Heads, Link, LogBehindCheckpoint, RefusedToRun, check_against_log
+from shared.projections.projection import UNAPPLICABLE, Connection, Projection
+from shared.projections.status import Status
+
+log = structlog.get_logger(__name__)
+
+BATCH: Final = 500  # commits a transaction: past that, insertion is no faster and a lost batch costs more
+RENEW_S: Final = 1.0  # seconds between renewals: half a lease
+STANDBY_S: Final = 0.5  # seconds between a standby's attempts: lease and attempt together stay below 3 s
+SILENCE_S: Final = 15.0  # seconds without a batch, an empty one included: three times the longest that the port allows
+BACKOFF_S: Final = (0.1, 2.0)  # seconds before the first retry and at most: a restarted Postgres is back in under a second
+CONNECT_S: Final = 5.0  # seconds to open a connection on loopback or in a cluster
+COMMAND_S: Final = 30.0  # seconds a statement may take: a batch takes milliseconds, making the tables waits for another worker
+BEHIND_TICKS: Final = 3  # looks at the log's end that must all lie before the checkpoint, since one may ask a member that lags
+
+
+def new_holder() -> str:
+    """Who takes a lease: machine, process, and a random part, since two loops in one process are two."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """Under load, let commits gather: a transaction costs the same for one as for many, and the process has other work.
+
+    Up to `calm` transactions in a second each commit is written at once; past that a worker waits `seconds` between two.
+    """
+
+    calm: int
+    seconds: float
+
+
+AT_ONCE: Final = Pace(1, 0.0)  # no waiting at all
+
+
+class Worker:
+    """Keeps one projection's rows of one stream at the head of the log."""
+
+    def __init__(
+        self, event_log: EventLog, stream: str, projection: Projection, postgres_dsn: str, schema: str,
+        reached: Callable[[str, int], None] = lambda _stream, _sequence: None, pace: Pace = AT_ONCE,
+    ) -> None:  # fmt: skip
+        self.stream = stream
+        self._log = event_log
+        self._projection = projection
+        self._dsn = postgres_dsn
+        self._schema = schema
+        self._reached = reached
+        self._holder = new_holder()
+        self._stopping = asyncio.Event()
+        self.settled = asyncio.Event()  # it knows for the first time whether it follows, waits or refuses
+        self.refused: RefusedToRun | None = None
+        self._state, self._reason, self._detail = "starting", None, None  # type: tuple[str, str | None, str | None]
+        self._sequence, self._at, self._last, self._heartbeat, self._epoch, self._behind = 0, 0, 0, 0, 0, 0
+        self._parked: set[str] = set()
+        self._pace = pace
+        self._applied: deque[float] = deque(maxlen=pace.calm)  # when the last transactions ended
+        self._delay = BACKOFF_S[0]
+
+    async def run(self) -> None:
+        """Follow until `stop`. Raises `RefusedToRun`; whatever passes by itself is waited out, longer each time."""
+        watch = asyncio.create_task(self._watch_the_log())
+        try:
+            while not self._stopping.is_set():
+                try:
+                    await self._connected()
+                except LeaseLost:
+                    log.warning("lease_lost", projection=self._schema, stream=self.stream)
+                    self._enter("standby")
+                except RefusedToRun:
+                    raise
+                except Exception as error:  # noqa: BLE001 - to go on from the checkpoint is always safe; a defect says so and is seen by /health
+                    self._fell(error)
+                    await self._pause(self._delay)
+                    self._delay = min(2 * self._delay, BACKOFF_S[1])
+            self._enter("stopped")
+        except RefusedToRun as refused:
+            self.refused = refused
+            self._enter("refused", refused.reason, str(refused))
+            log.critical("projection_refused", projection=self._schema, stream=self.stream, reason=refused.reason, detail=str(refused))
+            raise
+        finally:
+            watch.cancel()
+
+    def stop(self) -> None:
+        """End after the batch in hand; `run` then returns."""
+        self._stopping.set()
+
+    @property
+    def sequence(self) -> int:
+        """The last sequence whose rows are committed."""
+        return self._sequence
+
+    def status(self) -> Status:
+        """How it is doing; cheap."""
+        lag = max(0, self._last - self._sequence)
+        seconds = max(0.0, time.time() - self._at / 1000) if lag and self._at else 0.0
+        return Status(
+            projection=self._schema, stream=self.stream, state=self._state, reason=self._reason, detail=self._detail,
+            sequence=self._sequence, lag_events=lag, lag_seconds=seconds,
+            heartbeat=self._heartbeat, epoch=self._epoch, parked=len(self._parked),
+        )  # fmt: skip
+
+    # ---- one connection's life -----------------------------------------------------------------------------------------
+
+    async def _connected(self) -> None:
+        connection = await asyncpg.connect(
+            self._dsn,
+            timeout=CONNECT_S,
+            command_timeout=COMMAND_S,
+            server_settings={
+                "application_name": f"pulka {self._schema} {self.stream}",
+                "idle_in_transaction_session_timeout": str(checkpoint.IDLE_TRANSACTION_MS),
+                "synchronous_commit": "off",  # rows and checkpoint are lost together or not at all, and the log replays them
+            },
+        )
+        try:
+            await checkpoint.prepare(connection, self._schema, self._projection.ddl)
+            lease = await self._take_lease(connection)
+            if lease is not None:
+                await self._lead(connection, lease)
+        finally:
+            await checkpoint.close(connection)
+
+    async def _take_lease(self, connection: Connection) -> Lease | None:
+        while not self._stopping.is_set():
+            lease = await checkpoint.take(connection, self.stream, self._holder)
+            if lease is not None:
+                return lease
+            self._enter("standby")
+            self._arrived(await checkpoint.read(connection, self.stream))
+            await self._pause(STANDBY_S)
+        return None
+
+    async def _lead(self, connection: Connection, lease: Lease) -> None:
+        at = await checkpoint.read(connection, self.stream)
+        await check_against_log(self._log, at)
+        self._parked = await parking.parked_aggregates(connection, self.stream)
+        self._epoch = lease.epoch
+        self._arrived(at)
+        self._enter("following")
+        self._delay = BACKOFF_S[0]
+        log.info("projection_following", projection=self._schema, stream=self.stream, sequence=at.sequence, epoch=lease.epoch)
+        batches = self._log.follow(self.stream, after=at.sequence, batch=BATCH)
+        async with aclosing(batches):
+            try:
+                await self._follow(connection, lease, batches)
+            except LogBehind as behind:
+                raise LogBehindCheckpoint(str(behind)) from None
+        await checkpoint.release(connection, lease)
+
+    async def _follow(self, connection: Connection, lease: Lease, batches: AsyncGenerator[list[Recorded], None]) -> None:
+        stopping = asyncio.create_task(self._stopping.wait())
+        upcoming = asyncio.ensure_future(anext(batches, None))
+        renewed = heard = time.monotonic()
+        try:
+            while not self._stopping.is_set():
+                await asyncio.wait({upcoming, stopping}, timeout=RENEW_S, return_when=asyncio.FIRST_COMPLETED)
+                now = time.monotonic()
+                if upcoming.done() and not self._stopping.is_set():
+                    heard_of = upcoming.result()
+                    if heard_of is None:
+                        raise status.LogSilent(f"the log's adapter has ended following {self.stream}")
+                    batch = [recorded for recorded in heard_of if recorded.sequence > self._sequence]  # a repeat is nothing new
+                    heard, upcoming = now, asyncio.ensure_future(anext(batches, None))  # the next is fetched while this one is written
+                    if batch:
+                        await self._apply(connection, lease, batch)
+                        await self._keep_pace(full=len(batch) == BATCH)
+                if now - renewed >= RENEW_S:
+                    await checkpoint.renew(connection, lease)
+                    renewed = now
+                if self._behind >= BEHIND_TICKS:
+                    raise LogBehindCheckpoint(f"{self.stream} ends at sequence {self._last}, but {self._sequence} has been applied")
+                if now - heard >= SILENCE_S:
+                    raise status.LogSilent(f"nothing heard of {self.stream} for {SILENCE_S:.0f} s")
+                self._heartbeat = int(time.time() * 1000)
+        finally:
+            await _cancelled(stopping, upcoming)
+
+    async def _keep_pace(self, *, full: bool) -> None:
+        now = time.monotonic()
+        busy = len(self._applied) == self._pace.calm and now - self._applied[0] < 1.0
+        self._applied.append(now)
+        if busy and self._pace.seconds and not full:  # a full batch has more behind it
+            await self._pause(self._pace.seconds)
+
+    # ---- one batch -----------------------------------------------------------------------------------------------------
+
+    async def _apply(self, connection: Connection, lease: Lease, batch: Sequence[Recorded]) -> None:
+        try:
+            to = await self._apply_whole(connection, lease, batch)
+        except UNAPPLICABLE as error:
+            if connection.is_closed():
+                raise ConnectionError("the connection was lost in a batch") from error
+            to = await self._apply_carefully(connection, lease, batch)
+        self._arrived(to)
+        status.APPLIED.labels(self._projection.name, self.stream).inc(len(batch))
+
+    async def _apply_whole(self, connection: Connection, lease: Lease, batch: Sequence[Recorded]) -> Checkpoint:
+        """Apply what is not parked at one go, and park what follows a parked commit."""
+        late = [recorded for recorded in batch if recorded.address.subject in self._parked] if self._parked else []
+        fresh = [recorded for recorded in batch if recorded.address.subject not in self._parked] if late else batch
+        async with connection.transaction():
+            await checkpoint.lock(connection, lease)
+            heads = await Heads.read(connection, fresh)
+            links = [heads.follow(recorded) for recorded in fresh]
+            if fresh:
+                await self._projection.apply(connection, fresh)
+            await heads.write(connection)
+            await parking.park(connection, late, parking.EARLIER)
+            to = self._place(batch[-1], heads, links[-1] if fresh and fresh[-1] is batch[-1] else None)
+            await checkpoint.move(connection, self._schema, to)
+        return to
+
+    async def _apply_carefully(self, connection: Connection, lease: Lease, batch: Sequence[Recorded]) -> Checkpoint:
+        """Apply commit by commit, and park what cannot be applied."""
+        parked = set(self._parked)
+        async with connection.transaction():
+            await checkpoint.lock(connection, lease)
+            heads = await Heads.read(connection, batch)
+            link = await parking.apply_carefully(connection, self._projection, batch, heads, parked)
+            await heads.write(connection)
+            to = self._place(batch[-1], heads, link)
+            await checkpoint.move(connection, self._schema, to)
+        self._parked = parked
+        return to
+
+    def _place(self, last: Recorded, heads: Heads, link: Link | None) -> Checkpoint:
+        """The checkpoint after a batch; `link` is that of its last commit, None when that one is parked: then it proves nothing later."""
+        if link is None:
+            return Checkpoint(self.stream, last.sequence, None, None, self._at)
+        return Checkpoint(self.stream, last.sequence, last.address.subject, heads.hash_of(last.address.subject), link.at)
+
+    # ---- what others see -----------------------------------------------------------------------------------------------
+
+    def _arrived(self, at: Checkpoint) -> None:
+        self._sequence, self._at = at.sequence, at.at
+        self._last = max(self._last, at.sequence)
+        self._reached(self.stream, at.sequence)
+
+    def _enter(self, state: str, reason: str | None = None, detail: str | None = None) -> None:
+        self._state, self._reason, self._detail = state, reason, detail
+        self._heartbeat = int(time.time() * 1000)
+        if state in {"standby", "following", "refused"}:
+            self.settled.set()
+        labels = (self._projection.name, self.stream)
+        status.FOLLOWING.labels(*labels).set(state == "following")
+
+    def _fell(self, error: Exception) -> None:
+        reason = status.classify(error)
+        self._enter("down", reason, f"{type(error).__name__}: {error}")
+        told = {"projection": self._schema, "stream": self.stream, "reason": reason, "detail": self._detail}
+        if reason == status.DEFECT:
+            log.critical("projection_down", **told, exc_info=error)
+        else:
+            log.warning("projection_down", **told)
+
+    async def _watch_the_log(self) -> None:
+        """Look each second where the log ends: for the lag, and for a log that lost its end while we ran."""
+        labels = (self._projection.name, self.stream)
+        while not self._stopping.is_set():
+            before = self._sequence
+            with suppress(LogError):  # the follow loop says what is wrong with the log
+                self._last = await self._log.last_sequence(self.stream)
+                self._behind = self._behind + 1 if self._last < before else 0
+            now = self.status()
+            status.LAG_EVENTS.labels(*labels).set(now.lag_events)
+            status.LAG_SECONDS.labels(*labels).set(now.lag_seconds)
+            status.HEARTBEAT.labels(*labels).set(now.heartbeat / 1000)
+            status.PARKED.labels(*labels).set(now.parked)
+            await self._pause(RENEW_S)
+
+    async def _pause(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+
+
+async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
+    """Cancel and wait, so that nothing of them outlives the loop."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def run(event_log: EventLog, stream: str, projection: Projection, postgres_dsn: str, schema: str) -> None:
+    """Follow one stream until cancelled. Raises `RefusedToRun`."""
+    await Worker(event_log, stream, projection, postgres_dsn, schema).run()

@@ -1,0 +1,151 @@
+"""One deal, from the cards to the score: `open_deal`, then `decide` and `evolve`, each handed to the file that owns the phase.
+
+`auction` → `talon` (discard, contract) → `whist` (words, open or closed play) → `play` → `ending`; misere goes from the discard to the
+play, all-pass from the auction. `decide` answers with everything that a move causes, in order, or with the refusal; `evolve` never
+refuses and never looks at the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from shared.rules import auction, ending, laying, play, talon, whist
+from shared.rules.cards import CARD_NUMBER, DECK, mask_of
+from shared.rules.convention import Convention
+from shared.rules.game_events import (
+    AllPassed,
+    AuctionWon,
+    BidMade,
+    CardPlayed,
+    CardsDiscarded,
+    Conceded,
+    ContractDeclared,
+    DealEvent,
+    DealScored,
+    Event,
+    GaveUpWithoutThree,
+    HandSeen,
+    HandsLaid,
+    PlayChosen,
+    TalonCardOpened,
+    TalonTaken,
+    TrickWon,
+    WhistCalled,
+)
+from shared.rules.moves import Bid, Concede, DealMove, Declare, Discard, Lay, Look, Play, Whist, WithoutThree
+from shared.rules.offer import default_move, legal_moves, offer
+from shared.rules.position import NOBODY, Auction, Deal, Game, Setup
+from shared.rules.refusal import Refused
+from shared.rules.seats import active, resting
+from shared.rules.series import Series
+from shared.rules.sheet import Sheet
+
+__all__ = ["Deal", "decide", "default_move", "evolve", "legal_moves", "offer", "open_deal"]
+
+HAND_SIZE, TALON_SIZE = 10, 2
+
+
+def open_deal(  # noqa: PLR0913, PLR0917 - all that a pulka brings into a deal
+    convention: Convention,
+    players: int,
+    target: int | None,
+    dealer: int,
+    sheet: Sheet,
+    all_pass_in_row: int,
+    hands: tuple[str, ...],
+    talon: str,
+    bombs: tuple[tuple[int, ...], ...] = (),
+) -> Deal:
+    """The deal before its first call. `hands` by seat, "" for a resting one; the talon's first card is opened first in all-pass.
+
+    `target` is the pool to play to, or None; `sheet`, `all_pass_in_row` and `bombs` (multipliers by seat, in order of arrival) are what
+    the pulka brings. Raises `ValueError` for cards that are no deal.
+    """
+    order = active(players, dealer)
+    if len(order) != 3:
+        raise ValueError(f"a deal has three hands at play, not {len(order)}")
+    if len(hands) != players:
+        raise ValueError(f"{len(hands)} hands for {players} players")
+    masks, under = tuple(_mask(hand) for hand in hands), _mask(talon)
+    sizes = [mask.bit_count() for mask in masks]
+    if sizes != [HAND_SIZE if seat in order else 0 for seat in range(players)] or under.bit_count() != TALON_SIZE:
+        raise ValueError("ten cards to each player, two to the talon (3.2.8)")
+    if sum(masks) + under != DECK:
+        raise ValueError("every card of the deck is dealt once")
+    first, second = (CARD_NUMBER[card] for card in talon.split())
+    after = [order[0]] * players
+    for seat, neighbour in zip(order, (*order[1:], order[0]), strict=True):
+        after[seat] = neighbour
+    rests = resting(players, dealer)
+    setup = Setup(
+        convention=convention,
+        players=players,
+        target=target,
+        dealer=dealer,
+        sheet=sheet,
+        series=Series(all_pass_in_row, 0, bombs),
+        order=(order[0], order[1], order[2]),
+        resting=dealer if dealer in rests else NOBODY,
+        after=tuple(after),
+        dealt=masks,
+        talon=(first, second),
+    )
+    return Deal(setup, "auction", order[0], masks, Auction(), Game(), None, None)
+
+
+def _mask(text: str) -> int:
+    try:
+        return mask_of(text)
+    except KeyError as error:
+        raise ValueError(f"{error.args[0]!r} is no card") from None
+
+
+# ---- evolve ------------------------------------------------------------------------------------------------------------
+
+
+def evolve(deal: Deal, event: Event) -> Deal:
+    """The deal after `event`; events that are not a deal's own leave it as it is."""
+    own = _EVOLVE.get(type(event))
+    return deal if own is None else own(deal, event)
+
+
+_EVOLVE: dict[type[Event], Callable[[Deal, Any], Deal]] = {
+    BidMade: auction.bid_made,
+    AuctionWon: auction.auction_won,
+    AllPassed: play.all_passed,
+    TalonTaken: talon.talon_taken,
+    CardsDiscarded: talon.cards_discarded,
+    GaveUpWithoutThree: talon.gave_up_without_three,
+    ContractDeclared: talon.contract_declared,
+    HandSeen: whist.hand_seen,
+    WhistCalled: whist.whist_called,
+    PlayChosen: whist.play_chosen,
+    HandsLaid: laying.hands_laid,
+    Conceded: ending.conceded,
+    TalonCardOpened: play.talon_card_opened,
+    CardPlayed: play.card_played,
+    TrickWon: play.trick_won,
+    DealScored: ending.deal_scored,
+}
+
+
+# ---- decide ------------------------------------------------------------------------------------------------------------
+
+
+def decide(deal: Deal, seat: int, move: DealMove) -> tuple[DealEvent, ...] | Refused:
+    """What `seat`'s move causes, to the last consequence, or why not: malformed, in the wrong phase, out of turn, or against a rule."""
+    return _DECIDE[type(move)](deal, seat, move)
+
+
+_DECIDE: dict[type[DealMove], Callable[[Deal, int, Any], tuple[DealEvent, ...] | Refused]] = {
+    Bid: auction.decide,
+    Look: whist.decide_look,
+    Discard: talon.decide_discard,
+    WithoutThree: talon.decide_without_three,
+    Declare: talon.decide_contract,
+    Whist: whist.decide_whist,
+    Lay: whist.decide_lay,
+    Play: play.decide_play,
+    Concede: ending.decide_concede,
+}

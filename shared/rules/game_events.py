@@ -1,0 +1,240 @@
+"""What happened at a table, as the rules say it: past tense, names and fields are part of the storage contract (frozen, additive).
+
+Seats are 0..n-1 clockwise. Cards are text (`"TH"`, hands `"AS KS"`), `None` where a reader may not know them. `None` never stands in an
+event that the rules themselves fold: the log keeps such cards sealed and opens them first.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Event(msgspec.Struct, frozen=True, tag_field="type", gc=False):
+    """One thing that happened."""
+
+
+class PulkaOpened(Event, frozen=True, tag="PulkaOpened"):
+    """A match began. `convention` is the resolved record, frozen for this pulka; `seats` are player ids; `terms` what the table agreed on
+    besides the rules.
+
+    `rules_digest` (hex) covers convention and terms and stands in every deal's commitment. `first_dealer` was drawn by lot (3.2.1).
+    """
+
+    convention: dict[str, Any]
+    rules_digest: str
+    players: int
+    target: int | None
+    seats: tuple[str, ...]
+    first_dealer: int
+    terms: dict[str, Any]
+
+
+class PulkaRefused(Event, frozen=True, tag="PulkaRefused"):
+    """The table could not be opened on these terms."""
+
+    code: str
+    message: str
+
+
+class DealStarted(Event, frozen=True, tag="DealStarted"):
+    """Deal `number` (from 1) began; `commitment` binds the server to its seed before the cut, `algorithm` is the shuffle's version."""
+
+    number: int
+    dealer: int
+    commitment: str
+    algorithm: int
+    server_seed: str | None
+
+
+class SeedAdded(Event, frozen=True, tag="SeedAdded"):
+    """A seated player added his own randomness, hex."""
+
+    seat: int
+    seed: str
+
+
+class DeckCut(Event, frozen=True, tag="DeckCut"):
+    """The dealer's right neighbour lifted `at` cards (3.2.5)."""
+
+    seat: int
+    at: int
+
+
+class CardsDealt(Event, frozen=True, tag="CardsDealt"):
+    """Ten cards to each player, `""` for a resting one, two to the talon in the order they lie (3.2.8).
+
+    `salts` (hex, one a seat and the talon's last) go with the cards into their sealed boxes; the shuffle derives them from the server's
+    seed.
+    """
+
+    hands: tuple[str | None, ...]
+    talon: str | None
+    deal: int = 0
+    salts: tuple[str, ...] = ()
+
+
+class BidMade(Event, frozen=True, tag="BidMade"):
+    """A call in the auction: a step of the ladder, `pass`, `here` or `take` (3.3)."""
+
+    seat: int
+    bid: str
+
+
+class AuctionWon(Event, frozen=True, tag="AuctionWon"):
+    """One player is left; he declares from `bid` (3.3.11)."""
+
+    seat: int
+    bid: str
+
+
+class AllPassed(Event, frozen=True, tag="AllPassed"):
+    """Nobody bid (3.3.12)."""
+
+
+class TalonTaken(Event, frozen=True, tag="TalonTaken"):
+    """The talon was shown to all and went to the declarer (3.4.1)."""
+
+    seat: int
+    cards: str
+
+
+class CardsDiscarded(Event, frozen=True, tag="CardsDiscarded"):
+    """Two cards were put away face down (3.4.2)."""
+
+    seat: int
+    cards: str | None
+    deal: int = 0
+    salt: str = ""
+
+
+class GaveUpWithoutThree(Event, frozen=True, tag="GaveUpWithoutThree"):
+    """The declarer gave up after the talon (FN40)."""
+
+    seat: int
+
+
+class ContractDeclared(Event, frozen=True, tag="ContractDeclared"):
+    """The contract is named (3.4.3)."""
+
+    seat: int
+    contract: str
+
+
+class HandSeen(Event, frozen=True, tag="HandSeen"):
+    """The resting dealer looked at one defender's hand; its cards are shown to him alone (3.8.8)."""
+
+    seat: int
+    hand: int
+    cards: str | None
+    deal: int = 0
+    salt: str = ""
+
+
+class WhistCalled(Event, frozen=True, tag="WhistCalled"):
+    """A defender's call (3.8)."""
+
+    seat: int
+    call: str
+
+
+class PlayChosen(Event, frozen=True, tag="PlayChosen"):
+    """The only whister chose open or closed play (3.8.5)."""
+
+    seat: int
+    open: bool
+
+
+class HandsLaid(Event, frozen=True, tag="HandsLaid"):
+    """Hands lie open on the table; `hands` has a text for each laid seat, `None` for the others (3.8.5, 3.6.6)."""
+
+    hands: tuple[str | None, ...]
+
+
+class Conceded(Event, frozen=True, tag="Conceded"):
+    """The declarer admitted "without all" (3.5.4)."""
+
+    seat: int
+
+
+class TalonCardOpened(Event, frozen=True, tag="TalonCardOpened"):
+    """A talon card leads or names the suit of a trick in all-pass (3.7.6)."""
+
+    card: str
+
+
+class CardPlayed(Event, frozen=True, tag="CardPlayed"):
+    """`card` of seat `seat` was played by seat `by`."""
+
+    seat: int
+    card: str
+    by: int
+
+
+class TrickWon(Event, frozen=True, tag="TrickWon"):
+    """Trick `number` (from 1) is complete and belongs to `seat` (3.9.4)."""
+
+    seat: int
+    number: int
+
+
+class DealScored(Event, frozen=True, tag="DealScored"):
+    """The deal is over: the result, and what it wrote, each entry with its rule. Whole numbers as ints, others as exact fractions."""
+
+    outcome: dict[str, Any]
+    entries: tuple[dict[str, Any], ...]
+
+
+class TurnTimedOut(Event, frozen=True, tag="TurnTimedOut"):
+    """`seat` did not move by `deadline` (milliseconds since 1970); the default move follows in the same commit.
+
+    `credit` is what was added to the deadline for outages of ours since the turn began, in milliseconds.
+    """
+
+    seat: int
+    deadline: int
+    credit: int = 0
+
+
+class DealRevealed(Event, frozen=True, tag="DealRevealed"):
+    """Everything that was hidden: the server's seed, the hands as dealt, the talon, the discard, and the salts (hex) that open their
+    digests.
+
+    `salts` is keyed `hand:<seat>`, `talon`, `discard`, `seen:<seat>`.
+    """
+
+    number: int
+    server_seed: str
+    hands: tuple[str, ...]
+    talon: str
+    discard: str | None
+    salts: dict[str, str]
+
+
+class PulkaClosed(Event, frozen=True, tag="PulkaClosed"):
+    """The match is over and settled (4.2.14)."""
+
+    reason: str
+    settlement: dict[str, Any]
+
+
+DealEvent = (
+    CardsDealt
+    | BidMade
+    | AuctionWon
+    | AllPassed
+    | TalonTaken
+    | CardsDiscarded
+    | GaveUpWithoutThree
+    | ContractDeclared
+    | HandSeen
+    | WhistCalled
+    | PlayChosen
+    | HandsLaid
+    | Conceded
+    | TalonCardOpened
+    | CardPlayed
+    | TrickWon
+    | DealScored
+)

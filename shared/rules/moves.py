@@ -1,0 +1,89 @@
+"""What a seat can ask for: one struct a move, told apart by `type` (FORMATS: Moves). Imperative; a move is not yet anything that happened.
+
+Every struct refuses unknown fields, and leaves fields at their default out when it is written.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+#: Texts that a document may hold; whatever else is malformed before the rules are asked.
+Card = Annotated[str, msgspec.Meta(pattern="^[789TJQKA][SCDH]$")]
+Step = Annotated[str, msgspec.Meta(pattern="^((6|7|8|9|10)(S|C|D|H|NT)|misere)$")]
+Call = Annotated[str, msgspec.Meta(pattern="^((6|7|8|9|10)(S|C|D|H|NT)|misere|pass|here|take)$")]
+Seat = Annotated[int, msgspec.Meta(ge=0, le=4)]  # of the largest table
+
+
+class Move(msgspec.Struct, frozen=True, tag_field="type", forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """One request of a seat to the game."""
+
+
+class Seed(Move, frozen=True, tag="seed"):
+    """Adds up to 32 bytes of a player's own randomness to the shuffle, before the cut."""
+
+    seed: str
+
+
+class Cut(Move, frozen=True, tag="cut"):
+    """The dealer's right neighbour cuts: `at` cards, 4..28, are lifted (3.2.5, 3.2.6)."""
+
+    at: int
+
+
+class Bid(Move, frozen=True, tag="bid"):
+    """A call in the auction: a step of the ladder, `pass`, `here` or `take` (3.3)."""
+
+    bid: Call
+    dark: bool = False
+    no_talon: bool = False
+
+
+class Look(Move, frozen=True, tag="look"):
+    """The resting dealer sees one defender's hand before his whist (3.8.8)."""
+
+    hand: Seat | None = None
+
+
+class Discard(Move, frozen=True, tag="discard"):
+    """The declarer puts two cards away (3.4.2)."""
+
+    cards: tuple[Card, ...]
+
+
+class WithoutThree(Move, frozen=True, tag="without_three"):
+    """The declarer gives up after seeing the talon, where the convention allows it (FN40)."""
+
+
+class Declare(Move, frozen=True, tag="contract"):
+    """The declarer names the contract, not below his bid (3.4.3)."""
+
+    contract: Step
+
+
+class Whist(Move, frozen=True, tag="whist"):
+    """A defender's call on the contract (3.8.1-3.8.8)."""
+
+    call: Literal["whist", "pass", "half"]
+
+
+class Lay(Move, frozen=True, tag="lay"):
+    """The only whister chooses open or closed play (3.8.5)."""
+
+    open: bool
+
+
+class Play(Move, frozen=True, tag="play"):
+    """One card to the trick; `hand` is the seat whose card it is, when it is not the player's own (3.9.2)."""
+
+    card: Card
+    hand: Seat | None = None
+
+
+class Concede(Move, frozen=True, tag="concede"):
+    """The declarer admits "without all" (3.5.4)."""
+
+
+DealMove = Bid | Look | Discard | WithoutThree | Declare | Whist | Lay | Play | Concede
+AnyMove = Seed | Cut | DealMove

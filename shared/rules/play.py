@@ -1,0 +1,190 @@
+"""The play of the cards: trick after trick, in games, misere and all-pass alike (3.9, 3.6, 3.7). Evolve, decide, what is on offer.
+
+This is where most moves of a pulka go, so it looks everything up in tables and builds two small records a card. `to_act` is who plays the
+cards of `turn`: the whister for both hands in open play, the resting dealer for both when he whists (3.8.5, 3.8.8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shared.rules.cards import CARD_NUMBER, CARDS, card_numbers
+from shared.rules.contract import ALL_PASS, MISERE, STRAIN
+from shared.rules.ending import scored
+from shared.rules.game_events import AllPassed, CardPlayed, DealEvent, TalonCardOpened, TrickWon
+from shared.rules.laying import defenders_laid
+from shared.rules.moves import Play as PlayCard
+from shared.rules.position import NOBODY, Course, Deal, Game, Play, fresh_trick
+from shared.rules.refusal import Refused
+from shared.rules.seats import defenders
+from shared.rules.trick import BEATING, PLAYED, SUIT_OF_CARD, TRICKS, TRUMPS, WON, playable
+
+# ---- evolve ------------------------------------------------------------------------------------------------------------
+
+
+def begin(deal: Deal, both_by: int = NOBODY) -> Deal:
+    """The first lead is always left of the dealer's (3.9.1). `both_by` plays both defenders' hands, if anybody does."""
+    setup, game = deal.setup, deal.game
+    strain = STRAIN.get(game.contract, "NT")
+    player_of = list(range(setup.players))
+    if both_by != NOBODY:
+        for seat in defenders(setup.players, setup.dealer, game.declarer):
+            player_of[seat] = both_by
+    leads = 2 if game.contract == ALL_PASS and setup.convention.all_pass.talon == "leads" else 0
+    course = Course(setup.order[0], setup.after, tuple(player_of), TRUMPS[strain], BEATING[strain], leads, setup.resting)
+    play = fresh_trick(course, course.leader, 0, (0,) * setup.players, 1)
+    return Deal(setup, "play", player_of[course.leader], deal.full_hands, deal.auction, game, play, None)
+
+
+def all_passed(deal: Deal, _: AllPassed) -> Deal:
+    """Everybody for himself, no trump (3.7.1, 3.7.5)."""
+    game = Game(contract=ALL_PASS, calls=(None,) * deal.setup.players)
+    return begin(Deal(deal.setup, "play", None, deal.full_hands, deal.auction, game, None, None))
+
+
+def talon_card_opened(deal: Deal, event: TalonCardOpened) -> Deal:
+    """With four players it is the resting dealer's lead and may take the trick (3.7.6.1); with three it only names the suit (3.7.6.3)."""
+    play = deal.play
+    if play is None:
+        return deal
+    card, course = CARD_NUMBER[event.card], play.course
+    suit = SUIT_OF_CARD[card]
+    beating = suit if course.talon_seat == NOBODY else course.beating[card]
+    opened = Play(course, play.turn, (event,), 3, suit, beating, course.talon_seat, play.played, play.taken, play.number, play.previous)
+    return Deal(deal.setup, deal.phase, deal.to_act, deal.full_hands, deal.auction, deal.game, opened, deal.score)
+
+
+def card_played(deal: Deal, event: CardPlayed) -> Deal:
+    """The card lies in the trick, and holds it if it takes it; the left neighbour at play is next."""
+    play = deal.play
+    if play is None:
+        return deal
+    card, seat, course = CARD_NUMBER[event.card], event.seat, play.course
+    bit, turn, winner, beating = 1 << card, course.after[seat], play.winner, play.beating
+    if beating & bit:
+        winner, beating = seat, course.beating[card]
+    return Deal(
+        deal.setup,
+        deal.phase,
+        course.player_of[turn],
+        deal.full_hands,
+        deal.auction,
+        deal.game,
+        Play(
+            course,
+            turn,
+            (*play.trick, event),
+            play.left - 1,
+            play.led or SUIT_OF_CARD[card],
+            beating,
+            winner,
+            play.played | bit,
+            play.taken,
+            play.number,
+            play.previous,
+        ),
+        deal.score,
+    )
+
+
+def trick_won(deal: Deal, event: TrickWon) -> Deal:
+    """The winner leads to the next trick (3.9.1), but after a trick that the talon led the first hand plays first (3.7.6.1)."""
+    play = deal.play
+    if play is None:
+        return deal
+    seat, taken, course = event.seat, play.taken, play.course
+    turn = course.leader if event.number <= course.talon_tricks else seat
+    return Deal(
+        deal.setup,
+        deal.phase,
+        course.player_of[turn],
+        deal.full_hands,
+        deal.auction,
+        deal.game,
+        fresh_trick(course, turn, play.played, _one_more(taken, seat), event.number + 1, play.trick),
+        deal.score,
+    )
+
+
+def _one_more(taken: tuple[int, ...], seat: int) -> tuple[int, ...]:
+    return (*taken[:seat], taken[seat] + 1, *taken[seat + 1 :])
+
+
+# ---- decide ------------------------------------------------------------------------------------------------------------
+
+
+def decide_play(deal: Deal, seat: int, move: PlayCard) -> tuple[DealEvent, ...] | Refused:
+    """One card to the trick (3.9.2), and all that follows from it: the trick, a talon card, laid hands, the score."""
+    card = CARD_NUMBER.get(move.card)
+    hand = seat if move.hand is None else move.hand
+    if card is None or not 0 <= hand < deal.setup.players:
+        return _malformed(move)
+    play = deal.play
+    if play is None or deal.phase != "play":
+        return Refused("wrong_phase", "3.9.2", "No trick is being played.")
+    if seat != deal.to_act:
+        return Refused("not_your_turn", "3.9.1", f"It is seat {deal.to_act}'s turn to play.")
+    if hand != play.turn:
+        return Refused("not_your_hand", "3.9.2", f"The next card comes from the hand of seat {play.turn}.")
+    bit = 1 << card
+    held = deal.full_hands[hand] & ~play.played
+    if not held & bit:
+        return Refused("card_not_held", "3.9.2", f"{move.card} is not in the hand of seat {hand}.")
+    if play.led and not play.led & bit:
+        refused = _objection_to_another_suit(deal, play, held, move)
+        if refused is not None:
+            return refused
+    if play.left > 1:
+        if play.played == 0 and deal.game.contract == MISERE and seat == deal.game.declarer:
+            return *PLAYED[seat][hand][card], defenders_laid(deal)
+        return PLAYED[seat][hand][card]
+    return _trick_closed(deal, play, hand if play.beating & bit else play.winner, PLAYED[seat][hand][card])
+
+
+def _objection_to_another_suit(deal: Deal, play: Play, held: int, move: PlayCard) -> Refused | None:
+    """Why a card that does not follow may not be played, if it may not: the suit led or a trump is held (3.9.3)."""
+    trumps = play.course.trumps
+    if held & play.led:
+        return Refused("must_follow_suit", _rule_of_following(deal), f"{move.card} does not follow the suit led, and the hand has it.")
+    if held & trumps and not trumps >> CARD_NUMBER[move.card] & 1:
+        return Refused("must_trump", "3.9.3", f"{move.card} is no trump; the hand has one, and none of the suit led.")
+    return None
+
+
+def _trick_closed(deal: Deal, play: Play, winner: int, played: tuple[CardPlayed]) -> tuple[DealEvent, ...]:
+    """The trick belongs to `winner` (3.9.4); all-pass opens its second talon card, and the tenth trick ends the deal."""
+    assert winner != NOBODY, "one of three hands can follow any talon card (Decision 7)"  # noqa: S101 - a property test shows it
+    won = WON[winner][play.number]
+    if play.number == TRICKS:
+        return *played, won, scored(deal, _one_more(play.taken, winner))
+    if play.number < play.course.talon_tricks:
+        return *played, won, TalonCardOpened(CARDS[deal.setup.talon[play.number]])
+    return *played, won
+
+
+def _malformed(move: PlayCard) -> Refused:
+    if move.card in CARD_NUMBER:
+        return Refused("malformed", "3.9.2", f"There is no hand {move.hand}.")
+    return Refused("malformed", "1.3.5", f"{move.card!r} is no card.")
+
+
+def _rule_of_following(deal: Deal) -> str:
+    """Misere and all-pass have a rule of their own that says it."""
+    return {MISERE: "3.6.7", ALL_PASS: "3.7.5"}.get(deal.game.contract, "3.9.3")
+
+
+# ---- what is on offer --------------------------------------------------------------------------------------------------
+
+
+def legal_cards(play: Play, held: int) -> int:
+    """The mask of the cards that `turn` may play from `held`."""
+    return playable(held, play.led, play.course.trumps)
+
+
+def legal_plays(deal: Deal, seat: int) -> Iterator[PlayCard]:
+    """Every card that is accepted from the seat on turn, suits S C D H, each upward; `hand` stands only for another seat's card."""
+    if deal.play is None:
+        return
+    turn = deal.play.turn
+    for card in card_numbers(legal_cards(deal.play, deal.held(turn))):
+        yield PlayCard(CARDS[card], None if turn == seat else turn)

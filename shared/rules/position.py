@@ -1,0 +1,173 @@
+"""Where a deal stands: its records, and nothing that decides. Seats are 0..n-1 clockwise, sets of cards are masks (`cards.py`).
+
+A `Deal` is built anew for every event, so it is cut by how often its parts change: `Setup` never, `Auction` and `Game` before the play,
+`Play` with every card.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from shared.rules.cards import DECK
+from shared.rules.convention import Convention
+from shared.rules.game_events import CardPlayed, TalonCardOpened
+from shared.rules.series import Series
+from shared.rules.sheet import Sheet
+
+Phase: TypeAlias = Literal["auction", "discard", "contract", "whist", "lay", "play", "scored"]
+
+#: Cards on the table, in order, as the events that laid them.
+Cards: TypeAlias = tuple[CardPlayed | TalonCardOpened, ...]
+
+NOBODY: Final = -1  # where a seat is kept as a number for speed
+
+
+def bit(seat: int) -> int:
+    """The mask of one seat."""
+    return 1 << seat
+
+
+class Setup(msgspec.Struct, frozen=True, gc=False):
+    """What was fixed when the cards were dealt.
+
+    `order` holds first, second and third hand (3.3.2), `resting` the dealer of four (3.2.10) or `NOBODY`, `after` the next seat at play,
+    by seat. `dealt` are the hands as dealt, `talon` its two cards as they lie. `target` (points of a pool, or None), `sheet` and `series`
+    are the pulka's state before the deal.
+    """
+
+    convention: Convention
+    players: int
+    target: int | None
+    dealer: int
+    sheet: Sheet
+    series: Series
+    order: tuple[int, int, int]
+    resting: int
+    after: tuple[int, ...]
+    dealt: tuple[int, ...]
+    talon: tuple[int, int]
+
+
+class Auction(msgspec.Struct, frozen=True, gc=False):
+    """What was called. `standing` is the last bid ("" before any) and `holder` its seat; the rest are masks of seats.
+
+    `out` have no more say: they passed, or a misere was outbid (`over_misere`) that they had bid or before which they had called (FN41).
+    """
+
+    calls: tuple[tuple[int, str], ...] = ()
+    standing: str = ""
+    holder: int = NOBODY
+    called: int = 0
+    passed: int = 0
+    out: int = 0
+    over_misere: bool = False
+
+
+class Game(msgspec.Struct, frozen=True, gc=False):
+    """What the deal is played as. `contract` is "" until it is named; `bid` is what the declarer won with.
+
+    `calls` are the seats' last words on the contract, `history` every word in turn (`whist.py`). `whister` is the only whister, or the
+    resting dealer who whists. `laid` is the mask of seats whose hands lie open (3.8.5, 3.6.6), `looked` the hand that the resting dealer
+    saw (3.8.8).
+    """
+
+    declarer: int = NOBODY
+    bid: str = ""
+    contract: str = ""
+    discarded: int = 0
+    calls: tuple[str | None, ...] = ()
+    history: str = ""
+    whister: int = NOBODY
+    laid: int = 0
+    looked: int = NOBODY
+    gave_up: Literal["", "concede", "without_three"] = ""
+
+
+class Course(msgspec.Struct, frozen=True, gc=False):
+    """What stays the same while the cards are played.
+
+    `leader` leads first (3.9.1); `player_of` says who plays each seat's cards; `beating` and `trumps` are the strain's tables
+    (`trick.py`). In all-pass `talon_tricks` tricks are led from the talon; `talon_seat` takes those that its card wins (`NOBODY`: it only
+    names the suit, 3.7.6.3).
+    """
+
+    leader: int
+    after: tuple[int, ...]
+    player_of: tuple[int, ...]
+    trumps: int
+    beating: tuple[int, ...]
+    talon_tricks: int = 0
+    talon_seat: int = NOBODY
+
+
+class Play(msgspec.Struct, frozen=True, gc=False):
+    """The trick on the table and those that are closed.
+
+    `turn` is the seat whose card comes next and `left` how many are still to come; `led` is the mask of the suit led (0 before the lead),
+    `beating` of the cards that would take the trick from `winner`, `played` of all cards played. `trick` and `previous` are the cards of
+    this trick and of the last closed one (3.9.8) in order, as the events that laid them. `taken` counts tricks by seat; `number` counts
+    from 1.
+    """
+
+    course: Course
+    turn: int
+    trick: Cards
+    left: int
+    led: int
+    beating: int
+    winner: int
+    played: int
+    taken: tuple[int, ...]
+    number: int
+    previous: Cards
+
+
+class Score(msgspec.Struct, frozen=True, gc=False):
+    """How it ended: `outcome` and `entries` of DealScored."""
+
+    outcome: dict[str, Any]
+    entries: tuple[dict[str, Any], ...]
+
+
+class Deal(msgspec.Struct, frozen=True, gc=False):
+    """One deal. `to_act` is the seat that it waits for, None when it is scored. For what a seat holds now ask `held`."""
+
+    setup: Setup
+    phase: Phase
+    to_act: int | None
+    full_hands: tuple[int, ...]  # with talon and discard, without regard to what was played
+    auction: Auction
+    game: Game
+    play: Play | None
+    score: Score | None
+
+    def held(self, seat: int) -> int:
+        """The cards that `seat` holds now."""
+        return self.full_hands[seat] & ~self.play.played if self.play is not None else self.full_hands[seat]
+
+    @property
+    def contract(self) -> str | None:
+        """The contract, "misere" and "all_pass" included, once it is known."""
+        return self.game.contract or None
+
+    @property
+    def declarer(self) -> int | None:
+        """Who won the auction, if anybody."""
+        return self.game.declarer if self.game.declarer != NOBODY else None
+
+    @property
+    def tricks(self) -> tuple[int, ...]:
+        """Tricks taken so far, by seat; the resting dealer's are those of the talon (3.7.6.1)."""
+        return self.play.taken if self.play is not None else (0,) * self.setup.players
+
+    @property
+    def laid(self) -> tuple[int, ...]:
+        """The seats whose hands lie open for all."""
+        return tuple(seat for seat in range(self.setup.players) if self.game.laid >> seat & 1)
+
+
+def fresh_trick(course: Course, turn: int, played: int, taken: tuple[int, ...], number: int, previous: Cards = ()) -> Play:
+    """Trick `number` before its first card: whatever `turn` leads holds it at first."""
+    return Play(course, turn, (), 3, 0, DECK, NOBODY, played, taken, number, previous)

@@ -1,0 +1,358 @@
+"""The match: who sits, whose deal it is, the sheet, and the deal in progress. State · evolve · decide; the cards are `deal`'s.
+
+A pulka is opened once, then deal follows deal: started (commitment), seeded, cut, dealt, played, scored, revealed; until the convention
+says that it is over (4.2.2-4.2.3).
+Entropy and ids come in with the commands; nothing here looks at a clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import msgspec
+
+from shared.rules import deal as deals
+from shared.rules import shuffle
+from shared.rules.contract import ALL_PASS
+from shared.rules.convention import PRESETS, Convention, from_record, record
+from shared.rules.deal import Deal
+from shared.rules.game_events import (
+    CardsDealt,
+    CardsDiscarded,
+    DealRevealed,
+    DealScored,
+    DealStarted,
+    DeckCut,
+    Event,
+    HandSeen,
+    PulkaClosed,
+    PulkaOpened,
+    PulkaRefused,
+    SeedAdded,
+)
+from shared.rules.moves import AnyMove, Cut, Seed
+from shared.rules.refusal import Refused
+from shared.rules.settlement import closed_reason, settlement
+from shared.rules.sheet import Sheet, empty_sheet, write
+from shared.rules.shuffle import ABSENT_CUT, DISCARD, HIGHEST_CUT, LOWEST_CUT, TALON, hand_label, seen_label
+
+LONGEST_SEED = 64  # hex digits: 32 bytes, as much as the shuffle's key holds
+
+
+class Secrets(msgspec.Struct, frozen=True, gc=False):
+    """What of the present deal nobody may know before it is revealed, as text."""
+
+    server_seed: str = ""
+    hands: tuple[str, ...] = ()
+    talon: str = ""
+    discard: str | None = None
+    seen: tuple[int, ...] = ()
+
+
+class Pulka(msgspec.Struct, frozen=True):
+    """A match as its events left it. `status` is `waiting`, `playing`, `over` or `refused`; `number` counts deals from 1.
+
+    `dealer` deals the present deal, `next_dealer` the one after it. `commitment` is "" between two deals. What
+    was agreed (convention, players, target, seats, terms) means nothing before the pulka is opened.
+    """
+
+    table_id: str
+    status: str = "waiting"
+    convention: Convention = PRESETS["code"]
+    rules_digest: str = ""
+    players: int = 0
+    target: int | None = None
+    seats: tuple[str, ...] = ()
+    terms: dict[str, Any] = {}
+    sheet: Sheet = empty_sheet(0)
+    dealer: int = 0
+    next_dealer: int = 0
+    number: int = 0
+    all_pass_in_row: int = 0
+    commitment: str = ""
+    seeds: tuple[tuple[int, str], ...] = ()
+    cut_at: int | None = None
+    secrets: Secrets = Secrets()
+    deal: Deal | None = None
+    settlement: dict[str, Any] | None = None
+
+
+# ---- Commands of the service itself; a seat's are moves. ---------------------------------------------------------------
+
+
+class OpenPulka(msgspec.Struct, frozen=True):
+    """Begin a match on resolved terms, which `rules_digest` covers; `lot` is a random number that draws the first dealer (3.2.1)."""
+
+    convention: Convention
+    rules_digest: str
+    players: int
+    target: int | None
+    seats: tuple[str, ...]
+    terms: dict[str, Any]
+    lot: int
+
+
+class StartDeal(msgspec.Struct, frozen=True):
+    """Begin deal `number` with the server's secret `seed` (64 hex digits)."""
+
+    number: int
+    seed: str
+
+
+def phase(pulka: Pulka) -> str:
+    """`waiting`, `between_deals`, `cut`, the deal's own phase, or `over`."""
+    if pulka.status != "playing":
+        return "over" if pulka.status == "over" else "waiting"
+    if pulka.deal is not None:
+        return pulka.deal.phase
+    return "cut" if pulka.commitment else "between_deals"
+
+
+def cutter(pulka: Pulka) -> int:
+    """The dealer's right neighbour (3.2.5)."""
+    return (pulka.dealer - 1) % pulka.players
+
+
+def to_act(pulka: Pulka) -> int | None:
+    """The seat whose move the table waits for, if it waits for a seat."""
+    if pulka.deal is not None:
+        return pulka.deal.to_act
+    return cutter(pulka) if phase(pulka) == "cut" else None
+
+
+def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
+    """Every move that `seat` may make now; of the cuts, one."""
+    if pulka.deal is not None:
+        return deals.legal_moves(pulka.deal, seat)
+    return (Cut(ABSENT_CUT),) if to_act(pulka) == seat else ()
+
+
+def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
+    """`legal_moves` as documents; a discard without its cards, which are free (FORMATS: Deal record, `legal`)."""
+    if pulka.deal is not None:
+        return deals.offer(pulka.deal, seat)
+    return [msgspec.to_builtins(move) for move in legal_moves(pulka, seat)]
+
+
+def default_move(pulka: Pulka) -> AnyMove:
+    """The move that is made for the seat on turn when its time runs out."""
+    return deals.default_move(pulka.deal) if pulka.deal is not None else Cut(ABSENT_CUT)
+
+
+# ---- evolve ------------------------------------------------------------------------------------------------------------
+
+
+def evolve(pulka: Pulka, event: Event) -> Pulka:
+    """The match after `event`; total, never refuses."""
+    own = _EVOLVE.get(type(event))
+    return _played(pulka, event) if own is None else own(pulka, event)
+
+
+def _played(pulka: Pulka, event: Event) -> Pulka:
+    """The deal in progress goes on."""
+    return pulka if pulka.deal is None else msgspec.structs.replace(pulka, deal=deals.evolve(pulka.deal, event))
+
+
+def _opened(pulka: Pulka, event: PulkaOpened) -> Pulka:
+    return Pulka(
+        table_id=pulka.table_id,
+        status="playing",
+        convention=from_record(event.convention),
+        rules_digest=event.rules_digest,
+        players=event.players,
+        target=event.target,
+        seats=event.seats,
+        terms=event.terms,
+        sheet=empty_sheet(event.players),
+        dealer=event.first_dealer,
+        next_dealer=event.first_dealer,
+    )
+
+
+def _started(pulka: Pulka, event: DealStarted) -> Pulka:
+    return msgspec.structs.replace(
+        pulka,
+        number=event.number,
+        dealer=event.dealer,
+        commitment=event.commitment,
+        seeds=(),
+        cut_at=None,
+        secrets=Secrets(server_seed=event.server_seed or ""),
+    )
+
+
+def _seeded(pulka: Pulka, event: SeedAdded) -> Pulka:
+    return msgspec.structs.replace(pulka, seeds=(*pulka.seeds, (event.seat, event.seed)))
+
+
+def _cut(pulka: Pulka, event: DeckCut) -> Pulka:
+    return msgspec.structs.replace(pulka, cut_at=event.at)
+
+
+def _dealt(pulka: Pulka, event: CardsDealt) -> Pulka:
+    hands, talon = tuple(hand or "" for hand in event.hands), event.talon or ""
+    opened = deals.open_deal(pulka.convention, pulka.players, pulka.target, pulka.dealer, pulka.sheet, pulka.all_pass_in_row, hands, talon)
+    return msgspec.structs.replace(pulka, deal=opened, secrets=msgspec.structs.replace(pulka.secrets, hands=hands, talon=talon))
+
+
+def _discarded(pulka: Pulka, event: CardsDiscarded) -> Pulka:
+    secrets = msgspec.structs.replace(pulka.secrets, discard=event.cards)
+    return msgspec.structs.replace(_played(pulka, event), secrets=secrets)
+
+
+def _seen(pulka: Pulka, event: HandSeen) -> Pulka:
+    secrets = msgspec.structs.replace(pulka.secrets, seen=(*pulka.secrets.seen, event.hand))
+    return msgspec.structs.replace(_played(pulka, event), secrets=secrets)
+
+
+def _scored(pulka: Pulka, event: DealScored) -> Pulka:
+    return msgspec.structs.replace(
+        _played(pulka, event),
+        sheet=write(pulka.sheet, event.entries),
+        next_dealer=_next_dealer(pulka, event),
+        all_pass_in_row=event.outcome["all_pass_in_row"],
+    )
+
+
+def _next_dealer(pulka: Pulka, event: DealScored) -> int:
+    """The deal passes clockwise whatever was played (3.2.2), unless the convention lets a dealer of all-pass repeat (3.7.7)."""
+    if event.outcome["contract"] == ALL_PASS and pulka.convention.all_pass.dealer == "repeats":
+        return pulka.dealer
+    return (pulka.dealer + 1) % pulka.players
+
+
+def _revealed(pulka: Pulka, _: DealRevealed) -> Pulka:
+    return msgspec.structs.replace(pulka, deal=None, commitment="", secrets=Secrets())
+
+
+def _closed(pulka: Pulka, event: PulkaClosed) -> Pulka:
+    return msgspec.structs.replace(pulka, status="over", settlement=event.settlement)
+
+
+def _refused(pulka: Pulka, _: PulkaRefused) -> Pulka:
+    return msgspec.structs.replace(pulka, status="refused")
+
+
+# ---- decide ------------------------------------------------------------------------------------------------------------
+
+
+def open_pulka(pulka: Pulka, command: OpenPulka) -> tuple[Event, ...] | Refused:
+    """Begin the match; on a table that has begun it decides to nothing."""
+    if pulka.status != "waiting":
+        return ()
+    frozen = record(command.convention)
+    return (
+        PulkaOpened(
+            convention=frozen,
+            rules_digest=command.rules_digest,
+            players=command.players,
+            target=command.target,
+            seats=command.seats,
+            first_dealer=command.lot % command.players,
+            terms=command.terms,
+        ),
+    )
+
+
+def start_deal(pulka: Pulka, command: StartDeal) -> tuple[Event, ...]:
+    """Bind the server to its seed before the cut; nothing when the deal has been started already."""
+    if phase(pulka) != "between_deals" or command.number != pulka.number + 1:
+        return ()
+    promise = shuffle.commitment(command.seed, pulka.table_id, command.number, pulka.rules_digest)
+    return (DealStarted(command.number, pulka.next_dealer, promise, shuffle.ALGORITHM, command.seed),)
+
+
+def decide(pulka: Pulka, seat: int, move: AnyMove) -> tuple[Event, ...] | Refused:
+    """What `seat`'s move causes, to the last consequence: the trick, the score, the reveal, the end of the match."""
+    if pulka.status == "over":
+        return Refused("pulka_over", "4.2.15", "The pulka is over; its sheet is settled.")
+    if pulka.status != "playing":
+        return Refused("wrong_phase", "3.1.1", "The pulka has not begun; it begins when all seats are taken and ready.")
+    if pulka.deal is None:
+        return _before_the_deal(pulka, seat, move)
+    if isinstance(move, (Seed, Cut)):
+        return Refused("wrong_phase", "3.2.5", "The cards are dealt; seeds and the cut come before the deal.")
+    events = deals.decide(pulka.deal, seat, move)
+    return events if isinstance(events, Refused) else _finished(pulka, events)
+
+
+def _before_the_deal(pulka: Pulka, seat: int, move: AnyMove) -> tuple[Event, ...] | Refused:
+    if not pulka.commitment:
+        return Refused("wrong_phase", "3.2.2", "The next deal has not started yet.")
+    match move:
+        case Seed(seed=seed):
+            if not _is_seed(seed):
+                return Refused("malformed", "3.2.3", f"A seed is 1 to {LONGEST_SEED} hex digits.")
+            if any(seat == seeded for seeded, _ in pulka.seeds):
+                return Refused("call_not_allowed", "3.2.3", "You have added your seed to this deal already.")
+            return (SeedAdded(seat, seed.lower()),)
+        case Cut(at=at):
+            if seat != cutter(pulka):
+                return Refused("not_your_turn", "3.2.5", "The dealer's right neighbour cuts.")
+            if not LOWEST_CUT <= at <= HIGHEST_CUT:
+                return Refused("malformed", "3.2.6", f"At least four cards lie in each part: `at` is {LOWEST_CUT} to {HIGHEST_CUT}.")
+            return (DeckCut(seat, at), _deal_cards(pulka, at))
+    return Refused("wrong_phase", "3.2.5", "The deck has not been cut yet.")
+
+
+def _is_seed(text: str) -> bool:
+    return 0 < len(text) <= LONGEST_SEED and all(digit in "0123456789abcdefABCDEF" for digit in text)
+
+
+def _deal_cards(pulka: Pulka, cut_at: int) -> CardsDealt:
+    """The only deal that commitment, seeds and cut allow (3.2.8)."""
+    seed = pulka.secrets.server_seed
+    hands, talon = shuffle.deal_cards(
+        seed, pulka.table_id, pulka.number, pulka.rules_digest, pulka.seeds, cut_at, pulka.players, pulka.dealer
+    )
+    salts = (shuffle.salt(seed, hand_label(seat)) if hand else "" for seat, hand in enumerate(hands))  # who rests has nothing to hide
+    return CardsDealt(hands, talon, pulka.number, (*salts, shuffle.salt(seed, TALON)))
+
+
+def _finished(pulka: Pulka, events: tuple[Event, ...]) -> tuple[Event, ...]:
+    """Put deal number and salts to secret events; after the score, reveal, and close the match if that was its last deal."""
+    if not any(isinstance(event, (CardsDiscarded, HandSeen, DealScored)) for event in events):
+        return events
+    seed = pulka.secrets.server_seed
+    done: list[Event] = []
+    for event in events:
+        match event:
+            case CardsDiscarded():
+                done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, DISCARD)))
+            case HandSeen(hand=hand):
+                done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, seen_label(hand))))
+            case _:
+                done.append(event)
+    if isinstance(events[-1], DealScored):
+        after = reduce(evolve, done, pulka)
+        done.append(_reveal(after))
+        reason = closed_reason(after.convention, after.target, after.sheet, after.number)
+        if reason is not None:
+            done.append(PulkaClosed(reason, settlement(after.convention, after.target, after.sheet)))
+    return tuple(done)
+
+
+def _reveal(pulka: Pulka) -> DealRevealed:
+    secrets = pulka.secrets
+    labels = [*map(hand_label, range(pulka.players)), TALON, *map(seen_label, secrets.seen)]
+    if secrets.discard is not None:
+        labels.append(DISCARD)
+    salts = {label: shuffle.salt(secrets.server_seed, label) for label in labels}
+    return DealRevealed(pulka.number, secrets.server_seed, secrets.hands, secrets.talon, secrets.discard, salts)
+
+
+_EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
+    PulkaOpened: _opened,
+    PulkaRefused: _refused,
+    DealStarted: _started,
+    SeedAdded: _seeded,
+    DeckCut: _cut,
+    CardsDealt: _dealt,
+    CardsDiscarded: _discarded,
+    HandSeen: _seen,
+    DealScored: _scored,
+    DealRevealed: _revealed,
+    PulkaClosed: _closed,
+}

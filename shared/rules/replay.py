@@ -1,0 +1,157 @@
+"""`pulka replay`: a whole deal, card by card, played through the rules (FORMATS.md, Deal record). Pure.
+
+A record is read strictly; its first refused move ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+
+from shared.rules.cards import mask_of
+from shared.rules.convention import resolve
+from shared.rules.deal import Deal, decide, evolve, offer, open_deal
+from shared.rules.decoding import convert, decode
+from shared.rules.game_events import DealEvent
+from shared.rules.moves import DealMove
+from shared.rules.refusal import Malformed, Refused
+from shared.rules.score_file import Bomb, Points
+from shared.rules.seats import active
+from shared.rules.sheet import empty_sheet, write
+from shared.rules.sheet_document import SheetDocument, read_sheet
+
+HAND_SIZE, TALON_SIZE = 10, 2
+MOST_MOVES = 1_000  # a deal has about sixty; more is no deal
+Document: TypeAlias = dict[str, Any]
+
+
+class DealRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A deal record; `convention` and `moves` are read apart. What stands after `moves` is the pulka's state before this deal."""
+
+    convention: str | Document
+    players: Literal[3, 4]
+    dealer: Annotated[int, msgspec.Meta(ge=0, le=3)]
+    hands: tuple[str, ...]
+    talon: str
+    moves: Annotated[tuple[Document, ...], msgspec.Meta(max_length=MOST_MOVES)] = ()
+    target: Points | None = None
+    sheet: SheetDocument | None = None
+    all_pass_in_row: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 0  # no pulka has more
+    bombs: tuple[tuple[Bomb, ...], ...] = ()
+    mode: Literal["enforced"] = "enforced"
+    format: Literal[1] = 1  # the only one there has been
+
+
+class ReplayRefused(msgspec.Struct, frozen=True):
+    """The rules refused move number `move`, counted from 0."""
+
+    refused: Refused
+    move: int
+
+    def document(self) -> Document:
+        """The `error` object of the command's answer."""
+        return {"code": self.refused.code, "rule": self.refused.rule, "move": self.move, "message": self.refused.message}
+
+
+def replay_document(document: bytes | str | Document) -> Document | ReplayRefused:
+    """The answer of `pulka replay` to one deal record, as JSON text or already read: where the deal stands, or the first refusal.
+
+    Raises `NotJson` for text that is not JSON, `Malformed` with the place of what is wrong.
+    """
+    record = convert(document, DealRecord) if isinstance(document, dict) else decode(document, DealRecord)
+    deal = dealt(record)
+    events: list[DealEvent] = []
+    for index, (seat, move) in enumerate(
+        [_read_move(entry, record.players, f"moves[{index}]") for index, entry in enumerate(record.moves)]
+    ):
+        decided = decide(deal, seat, move)
+        if isinstance(decided, Refused):
+            if decided.code == "malformed":
+                raise Malformed(f"moves[{index}]", decided.message)
+            return ReplayRefused(decided, index)
+        for event in decided:
+            deal = evolve(deal, event)
+        events += decided
+    return replayed(deal, events)
+
+
+def replayed(deal: Deal, events: Iterable[DealEvent]) -> Document:
+    """Where `deal` stands after `events`, as the command shows it: `tricks` taken by seat, `score` None until the deal is over."""
+    return {
+        "phase": deal.phase,
+        "to_act": deal.to_act,
+        "legal": [] if deal.to_act is None else offer(deal, deal.to_act),
+        "tricks": list(deal.tricks),
+        "contract": deal.contract,
+        "declarer": deal.declarer,
+        "events": [event_document(event) for event in events],
+        "score": score_document(deal),
+    }
+
+
+def event_document(event: DealEvent) -> Document:
+    """The event as JSON has it; number of the deal and salts, which only a running pulka has, are left out where they are not set."""
+    plain: Document = msgspec.json.decode(msgspec.json.encode(event))
+    return {name: value for name, value in plain.items() if value or name not in ("deal", "salt", "salts")}
+
+
+def score_document(deal: Deal) -> Document | None:
+    """What the deal wrote, as one of the `deals` of `pulka score`."""
+    if deal.score is None:
+        return None
+    entries = deal.score.entries
+    return write(empty_sheet(deal.setup.players), entries).document() | {"entries": [dict(entry) for entry in entries]}
+
+
+def dealt(record: DealRecord) -> Deal:
+    """The deal before its first call. Raises `Malformed` for cards that are no deal, a dealer that is no seat, a sheet of other players."""
+    players = record.players
+    convention = resolve(record.convention, record.target)
+    if record.dealer >= players:
+        raise Malformed("dealer", f"must be 0 to {players - 1}")
+    if record.bombs and len(record.bombs) != players:
+        raise Malformed("bombs", f"has {len(record.bombs)} values, must have {players}")
+    _check_cards(record)
+    sheet = read_sheet(record.sheet or SheetDocument(), players, "sheet")
+    return open_deal(
+        convention, players, record.target, record.dealer, sheet, record.all_pass_in_row, record.hands, record.talon, record.bombs
+    )
+
+
+def _check_cards(record: DealRecord) -> None:
+    """Ten cards to each player, two to the talon, every card once (3.2.8)."""
+    if len(record.hands) != record.players:
+        raise Malformed("hands", f"has {len(record.hands)} hands, must have {record.players}")
+    at_play = active(record.players, record.dealer)
+    places = [(f"hands[{seat}]", hand, HAND_SIZE if seat in at_play else 0) for seat, hand in enumerate(record.hands)]
+    seen = 0
+    for path, text, size in (*places, ("talon", record.talon, TALON_SIZE)):
+        cards = _read_cards(text, path)
+        if cards.bit_count() != size:
+            raise Malformed(path, f"has {cards.bit_count()} cards, must have {size}")
+        if cards & seen:
+            raise Malformed(path, "has a card that stands before it too")
+        seen |= cards
+
+
+def _read_cards(text: str, path: str) -> int:
+    try:
+        return mask_of(text)
+    except KeyError as error:
+        raise Malformed(path, f"{error.args[0]!r} is no card") from None
+    except ValueError as error:
+        raise Malformed(path, f"{error.args[0]} stands twice") from None
+
+
+def _read_move(entry: Document, players: int, path: str) -> tuple[int, DealMove]:
+    """`entry` as a seat and its move."""
+    fields = dict(entry)
+    if "seat" not in fields:
+        raise Malformed(f"{path}.seat", "is required")
+    seat = fields.pop("seat")
+    if type(seat) is not int or not 0 <= seat < players:
+        raise Malformed(f"{path}.seat", f"must be 0 to {players - 1}")
+    move: DealMove = convert(fields, DealMove, path)  # type: ignore[arg-type]  # a union of structs is a type to msgspec, not to mypy
+    return seat, move

@@ -1,0 +1,86 @@
+"""`pulka score`: a whole pulka as a scorer knows it, deal after deal, to the sheet and its settlement (FORMATS.md, Score file). Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from shared.rules.convention import Convention, Dark, resolve
+from shared.rules.decoding import convert, decode
+from shared.rules.recorded_deal import DealDocument, read_deal
+from shared.rules.refusal import Malformed
+from shared.rules.seats import FEWEST, MOST
+from shared.rules.series import Bombs, Series
+from shared.rules.settlement import pulka_closed, settlement
+from shared.rules.sheet import written_by
+from shared.rules.sheet_document import SheetDocument, read_sheet
+from shared.rules.standing import Standing, play_on
+
+Bomb = Annotated[int, msgspec.Meta(ge=2, le=1024)]  # two to the tenth, the most that a limit of dark passes can reach
+Points = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]  # a target; the limit only keeps numbers readable
+
+
+class StartDocument(SheetDocument, frozen=True, forbid_unknown_fields=True):
+    """What stood on the paper before the first deal of the file, and what the deals before it left to it."""
+
+    all_pass_in_row: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 0  # no pulka has more
+    bombs: tuple[Annotated[tuple[Bomb, ...], msgspec.Meta(max_length=100)], ...] | None = None  # no player collects more
+
+
+class ScoreFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A score file; `convention` is resolved apart."""
+
+    convention: str | dict[str, Any]
+    players: Annotated[int, msgspec.Meta(ge=FEWEST, le=MOST)]
+    deals: tuple[DealDocument, ...]
+    target: Points | None = None
+    start: StartDocument | None = None
+    format: Literal[1] = 1  # the only one there has been
+
+
+def score_document(document: object) -> dict[str, Any]:
+    """The answer of `pulka score` to one score file, JSON text or already read: `deals`, `sheet`, `closed`, `settlement`.
+
+    Raises `NotJson` for text that is not JSON, `Malformed` with the place of what is wrong: code "malformed", or "pulka_over" for a deal
+    after the pulka's end.
+    """
+    file = decode(document, ScoreFile) if isinstance(document, (bytes, str)) else convert(document, ScoreFile)
+    convention = resolve(file.convention, file.target)
+    standing = _start(file, convention)
+    written: list[dict[str, Any]] = []
+    for index, deal in enumerate(file.deals):
+        path = f"deals[{index}]"
+        if pulka_closed(convention, file.target, standing.sheet, standing.deals):
+            raise Malformed(path, "the pulka had ended before this deal", "pulka_over")
+        outcome = read_deal(deal, convention, file.players, _dealer(deal, file.players, standing, path), path)
+        standing, entries = play_on(convention, file.target, standing, outcome)
+        written.append(written_by(file.players, entries).document() | {"entries": [entry.document() for entry in entries]})
+    return {
+        "deals": written,
+        "sheet": standing.sheet.document(),
+        "closed": pulka_closed(convention, file.target, standing.sheet, standing.deals),
+        "settlement": settlement(convention, file.target, standing.sheet),
+    }
+
+
+def _dealer(deal: DealDocument, players: int, standing: Standing, path: str) -> int:
+    """Who dealt: the file says it, or it follows from the deal before; with two or three players it decides nothing on the sheet."""
+    if deal.dealer is None:
+        if standing.dealer is not None:
+            return standing.dealer
+        if players > 3:
+            raise Malformed(f"{path}.dealer", f"is required on the first deal with {players} players")
+        return players - 1
+    if deal.dealer >= players:
+        raise Malformed(f"{path}.dealer", f"must be 0 to {players - 1}")
+    return deal.dealer
+
+
+def _start(file: ScoreFile, convention: Convention) -> Standing:
+    start = file.start or StartDocument()
+    bombs: Bombs = start.bombs or ()
+    if start.bombs is not None and len(start.bombs) != file.players:
+        raise Malformed("start.bombs", f"has {len(start.bombs)} values, must have {file.players}")
+    dark_in_row = start.all_pass_in_row if isinstance(convention.dark, Dark) else 0  # the file tells no more; in Classic they are dark
+    return Standing(read_sheet(start, file.players, "start"), Series(start.all_pass_in_row, dark_in_row, bombs))

@@ -1,0 +1,35 @@
+"""Where a pulka stands between two deals, for whoever knows only outcomes: score files, and the same deals under another convention."""
+
+from __future__ import annotations
+
+import msgspec
+
+from shared.rules.convention import Convention
+from shared.rules.outcome import DealOutcome
+from shared.rules.scoring import START, score_deal
+from shared.rules.seats import next_dealer
+from shared.rules.series import Series, series_after
+from shared.rules.sheet import Entry, Sheet, write
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """The sheet, the series, how many deals were played, and who deals next (None while nobody has dealt)."""
+
+    sheet: Sheet
+    series: Series = START
+    deals: int = 0
+    dealer: int | None = None
+
+
+def play_on(convention: Convention, target: int | None, before: Standing, outcome: DealOutcome) -> tuple[Standing, tuple[Entry, ...]]:
+    """The standing after `outcome`, and the entries that it wrote."""
+    players = before.sheet.players
+    entries = score_deal(convention, players, target, before.sheet, outcome, before.series)
+    stays = outcome.is_all_pass and convention.all_pass.dealer == "repeats"  # Classic (3.7.7)
+    after = Standing(
+        sheet=write(before.sheet, entries),
+        series=series_after(convention, players, outcome, before.series),
+        deals=before.deals + 1,
+        dealer=outcome.dealer if stays else next_dealer(players, outcome.dealer),
+    )
+    return after, entries

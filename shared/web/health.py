@@ -1,0 +1,51 @@
+"""`/health` for people and dashboards, `/health/ready` for whoever routes traffic."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final
+
+from litestar import Response, get
+from litestar.handlers import HTTPRouteHandler
+
+from shared.web.service import Service
+
+PATIENCE: Final = 1.0  # seconds; a service that cannot say how it is by then is not well
+_ORDER: Final = ("ok", "degraded", "down")
+
+
+async def health_of(services: Sequence[Service]) -> dict[str, Any]:
+    """`{"status", "services": {name: …}}`; the whole is as well as its worst part."""
+    answers = await asyncio.gather(*(_asked(service) for service in services))
+    parts = {service.name: answer for service, answer in zip(services, answers, strict=True)}
+    worst = max((str(part.get("status", "down")) for part in parts.values()), key=_rank, default="ok")
+    return {"status": worst, "services": parts}
+
+
+def health_routes(services: Sequence[Service]) -> list[HTTPRouteHandler]:
+    """The two routes over `services`."""
+
+    @get("/health", tags=["operation"], summary="How each service is; 200 as long as the process answers")
+    async def health() -> dict[str, Any]:
+        return await health_of(services)
+
+    @get("/health/ready", tags=["operation"], summary="200 when requests can be served, else 503")
+    async def ready() -> Response[dict[str, Any]]:
+        found = await health_of(services)
+        down = found["status"] not in ("ok", "degraded")
+        return Response(found, status_code=503 if down else 200, headers={"Retry-After": "1"} if down else None)
+
+    return [health, ready]
+
+
+async def _asked(service: Service) -> dict[str, Any]:
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await service.health()
+    except TimeoutError:
+        return {"status": "down", "reason": f"no answer in {PATIENCE:.0f} s"}
+
+
+def _rank(status: str) -> int:
+    return _ORDER.index(status) if status in _ORDER else len(_ORDER)

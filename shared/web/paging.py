@@ -1,0 +1,30 @@
+"""Pages by keyset: a cursor names the last row that was sent, so pages run to the end whatever is added meanwhile.
+
+A cursor is opaque to clients and not signed: it says where to go on and grants nothing; whoever makes one up
+reads what he could read anyhow.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any, TypeVar
+
+import msgspec
+
+from shared.web.problems import malformed
+
+K = TypeVar("K")
+
+
+def to_cursor(key: Any) -> str:
+    """The cursor after the row whose sort key is `key`."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(key)).rstrip(b"=").decode()
+
+
+def from_cursor(cursor: str, kind: type[K]) -> K:
+    """The sort key in `cursor`; raises 400 `malformed` at `cursor`."""
+    try:
+        return msgspec.json.decode(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True), type=kind)
+    except (binascii.Error, ValueError, msgspec.DecodeError):
+        raise malformed("cursor", "not a cursor of this list") from None

@@ -1,0 +1,110 @@
+"""Settings: read once from `PULKA_*` variables, then handed down as one frozen value; nothing else reads the environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+
+class BadSetting(ValueError):
+    """A `PULKA_*` variable that cannot be read; the message names the variable."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """Every setting of every command; the variable of field `x` is `PULKA_X`. Empty text means "not given"."""
+
+    nats_url: Annotated[str, Meta(description="NATS with JetStream, nats://user:password@host:port; empty: `pulka up` starts its own")] = ""
+    postgres_dsn: Annotated[str, Meta(description="Postgres, postgresql://…; empty: `pulka up` starts its own")] = ""
+    nats_durable: Annotated[
+        bool, Meta(description="yes: the NATS given by PULKA_NATS_URL syncs every write to disk (a client cannot see it)")
+    ] = False
+    namespace: Annotated[
+        str,
+        Meta(pattern="^([a-z][a-z0-9_]{0,39})?$", description="Prefix of streams, subjects and schemas, so that several can share servers"),
+    ] = ""
+    master_keys_file: Annotated[str, Meta(description="Lines id:64 hex digits; the first seals, all open; empty: HOME/keys")] = ""
+    signing_key_file: Annotated[str, Meta(description="Ed25519 private key, one line id:64 hex digits; empty: HOME/keys")] = ""
+    home: Annotated[str, Meta(description="Folder of `pulka up` for data, keys and logs")] = ".pulka"
+    host: Annotated[str, Meta(description="Address to listen on")] = "127.0.0.1"  # nobody from outside unless asked for
+    port: Annotated[int, Meta(ge=0, le=65535, description="Port to listen on; 0 takes a free one")] = 8080
+    log_level: Annotated[str, Meta(pattern="^(debug|info|warning|error)$", description="debug, info, warning or error")] = "info"
+    bots: Annotated[bool, Meta(description="Whether `pulka up` and `serve all` fill the seats that a table asks bots for")] = True
+
+    @property
+    def url(self) -> str:
+        """Base URL under which this machine reaches the services; a wildcard address is reached over loopback."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
+
+_SECRET_URLS = frozenset({"nats_url", "postgres_dsn"})  # these carry passwords
+_PASSWORD = re.compile(r"(://[^:/?#@,]*:)[^@,]*(?=@)|([?&]password=)[^&,]*", re.IGNORECASE)  # user:HERE@host, or the parameter
+_WORDS = {"yes": True, "true": True, "1": True, "on": True, "no": False, "false": False, "0": False, "off": False}
+
+
+def read_settings(environment: Mapping[str, str]) -> Settings:
+    """The settings that `environment` gives; an unknown `PULKA_*` name is left to others (tests and tools have their own).
+
+    Raises `BadSetting` naming the variable.
+    """
+    given: dict[str, Any] = {}
+    for field in msgspec.structs.fields(Settings):
+        name = variable(field.name)
+        text = environment.get(name, "")
+        if text == "":
+            continue
+        given[field.name] = _yes_or_no(name, text) if isinstance(field.default, bool) else text
+        try:
+            msgspec.convert({field.name: given[field.name]}, Settings, strict=False)
+        except msgspec.ValidationError as wrong:
+            reason = str(wrong).split(" - at ")[0]
+            raise BadSetting(f"{name}: {reason}") from None
+    return msgspec.convert(given, Settings, strict=False)
+
+
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return f"PULKA_{field.upper()}"
+
+
+def describe_settings(settings: Settings) -> list[dict[str, Any]]:
+    """One row a setting: variable, value (passwords masked), default, description."""
+    rows: list[dict[str, Any]] = []
+    for field in msgspec.inspect.type_info(Settings).fields:  # type: ignore[attr-defined] # a StructType, which has fields
+        value = getattr(settings, field.name)
+        meta = field.type
+        rows.append(
+            {
+                "variable": variable(field.name),
+                "value": masked(value) if field.name in _SECRET_URLS else value,
+                "default": field.default,
+                "description": (getattr(meta, "extra_json_schema", None) or {}).get("description", ""),
+            }
+        )
+    return rows
+
+
+def masked(url: str) -> str:
+    """One or several connection URLs, parted by commas, without their passwords; other text is hidden whole."""
+    if not url:
+        return ""
+    if "://" not in url:
+        return "***"  # "host=… password=…": nothing we could take apart surely
+    return _PASSWORD.sub(r"\1\2***", url)
+
+
+def home_of(settings: Settings) -> Path:
+    """The home folder as an absolute path."""
+    return Path(settings.home).expanduser().resolve()
+
+
+def _yes_or_no(name: str, text: str) -> bool:
+    try:
+        return _WORDS[text.strip().lower()]
+    except KeyError:
+        raise BadSetting(f"{name}: {text!r} is neither yes nor no") from None

@@ -1,0 +1,60 @@
+"""Fixtures that every folder of tests may use: real servers for the session, names of their own for each test."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections.abc import Iterator
+
+import asyncpg
+import nats
+import pytest
+
+from shared.eventlog.streams import Namespace, configurations
+from tests.servers import Urls, nats_server, postgres_server
+
+
+@pytest.fixture(scope="session")
+def nats_urls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Urls]:
+    """A NATS for the session, as `service` and as `operator`."""
+    with nats_server(tmp_path_factory.mktemp("nats")) as urls:
+        yield urls
+
+
+@pytest.fixture(scope="session")
+def nats_url(nats_urls: Urls) -> str:
+    """A NATS for the session, as a service sees it."""
+    return nats_urls.service
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Postgres for the session."""
+    with postgres_server(tmp_path_factory.mktemp("postgres")) as dsn:
+        yield dsn
+
+
+@pytest.fixture
+def namespace(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A prefix that nobody else uses; what was made under it is cleared away from the servers that this test used."""
+    name = f"t{secrets.token_hex(6)}"
+    yield name
+    if "nats_urls" in request.fixturenames:
+        asyncio.run(_clear_streams(request.getfixturevalue("nats_urls").operator, name))
+    if "postgres_dsn" in request.fixturenames and os.environ.get("PULKA_POSTGRES_DSN"):  # our own server goes with the session
+        asyncio.run(_clear_schemas(request.getfixturevalue("postgres_dsn"), name))
+
+
+async def _clear_streams(url: str, name: str) -> None:
+    client = await nats.connect(url)
+    for configuration in configurations(Namespace(name), 1, None):
+        await client.request(f"$JS.API.STREAM.DELETE.{configuration['name']}", b"", timeout=5)
+    await client.close()
+
+
+async def _clear_schemas(dsn: str, name: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    for row in await connection.fetch("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)", name):
+        await connection.execute(f'DROP SCHEMA "{row["nspname"]}" CASCADE')
+    await connection.close()

@@ -1,0 +1,55 @@
+"""The smallest aggregate there is: a number that is added to, and that refuses to go over a limit."""
+
+import msgspec
+
+from shared.eventlog.aggregates import Aggregates, Request
+from shared.rules.refusal import Refused
+
+LIMIT = 1000
+
+
+class Added(msgspec.Struct, frozen=True, tag_field="type"):
+    """`amount` was added to a counter that stood at `seen`."""
+
+    amount: int
+    seen: int
+    box: str = ""
+
+
+class Clear:
+    """A codec that stores what it is given; the entropy shows in the stored form, as a sealed box's nonce does."""
+
+    def seal(self, _address, events, entropy):
+        return tuple(msgspec.Raw(msgspec.json.encode(msgspec.structs.replace(event, box=entropy.hex()))) for event in events)
+
+    def open(self, commit):
+        return tuple(msgspec.structs.replace(msgspec.json.decode(raw, type=Added), box="") for raw in commit.events)
+
+
+def fold(total, _commit, events):
+    for event in events:
+        assert event.seen == total, "an event was decided on a stale total"
+        total += event.amount
+    return total
+
+
+def counters(log, **settings):
+    """The counters as one instance of a service sees them."""
+    return Aggregates(log, Clear(), lambda _address: 0, fold, **settings)
+
+
+def add(amount, calls=None):
+    """Decide to add `amount`, over the limit refused, 0 nothing to do; each call is noted in `calls`."""
+
+    def decide(loaded, _at):
+        if calls is not None:
+            calls.append(loaded.revision)
+        if loaded.state + amount > LIMIT:
+            return Refused("over_the_limit", "", "No more fits.")
+        return (Added(amount, loaded.state),) if amount else ()
+
+    return decide
+
+
+def request(command_id, *, digest="d", actor="player", now=1):
+    return Request(command_id, actor, digest, now)

@@ -1,0 +1,357 @@
+"""What every projection may rely on: exactly once into the rows, whatever is killed; stopped when the log is not the one it knows."""
+
+import asyncio
+import random
+
+import asyncpg
+import pytest
+
+from shared.eventlog.jetstream import open_log
+from shared.eventlog.memory import MemoryLog, MemoryStore
+from shared.projections import checkpoint, follow, parking
+from shared.projections.follow import Worker
+from shared.projections.history import HistoryDiffers, LogBehindCheckpoint
+from shared.projections.projection import schema_of
+from shared.projections.projector import Projector
+from shared.projections.rebuild import fingerprint, rebuild
+from tests.contracts.projection_subject import POISON, Tally, Writer
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+def schema(namespace):
+    return schema_of(Tally(), namespace)
+
+
+@pytest.fixture
+async def connection(postgres_dsn, namespace, schema):
+    """A connection to look at rows with; everything under the namespace goes with it."""
+    connection = await asyncpg.connect(postgres_dsn, server_settings={"search_path": schema})
+    yield connection
+    for row in await connection.fetch("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)", namespace):
+        await connection.execute(f'DROP SCHEMA "{row["nspname"]}" CASCADE')
+    await connection.close()
+
+
+@pytest.fixture
+def log():
+    return MemoryLog(MemoryStore(), heartbeat=0.05)
+
+
+@pytest.fixture(params=["memory", "jetstream"])
+async def any_log(request, nats_url, namespace):
+    """Both adapters of the log, one after the other."""
+    log = MemoryLog(MemoryStore(), heartbeat=0.05) if request.param == "memory" else await open_log(nats_url, namespace, heartbeat=0.2)
+    yield log
+    await log.close()
+
+
+class Running:
+    """Workers that end with the test."""
+
+    def __init__(self, dsn, schema):
+        self.dsn, self.schema, self.tasks = dsn, schema, []
+
+    def start(self, log, stream="LOBBY_0", projection=None, reached=lambda _stream, _sequence: None):
+        worker = Worker(log, stream, projection or Tally(), self.dsn, self.schema, reached)
+        self.tasks.append(asyncio.create_task(worker.run()))
+        return worker, self.tasks[-1]
+
+
+@pytest.fixture
+async def running(postgres_dsn, schema):
+    running = Running(postgres_dsn, schema)
+    yield running
+    for task in running.tasks:
+        task.cancel()
+    await asyncio.gather(*running.tasks, return_exceptions=True)
+
+
+class Arrival:
+    """Waits for a worker's rows without looking again and again."""
+
+    def __init__(self):
+        self.sequence, self.changed = 0, asyncio.Event()
+
+    def __call__(self, _stream, sequence):
+        self.sequence = max(self.sequence, sequence)
+        self.changed.set()
+
+    async def at(self, sequence, seconds=20.0):
+        async with asyncio.timeout(seconds):
+            while self.sequence < sequence:
+                self.changed.clear()
+                await self.changed.wait()
+
+
+async def tallied(connection):
+    return {row["aggregate"]: row["commits"] for row in await connection.fetch("SELECT * FROM tally")}
+
+
+async def test_rows_follow_the_log(any_log, running, connection):
+    """What is appended before and while a worker runs stands in its rows exactly once, and the checkpoint is the last sequence."""
+    writer, arrival = Writer(any_log), Arrival()
+    await writer.spread(120, 7)
+    running.start(any_log, reached=arrival)
+    await writer.spread(80, 3)
+    await arrival.at(200)
+    assert sum((await tallied(connection)).values()) == 200
+    assert await connection.fetchval("SELECT sequence FROM checkpoint") == 200
+
+
+async def test_a_rebuild_equals_the_live_rows(any_log, running, connection, schema, postgres_dsn):
+    """A replay from nothing gives the same bytes as rows that grew with the log, and leaves the live rows alone."""
+    writer, arrival, seen = Writer(any_log), Arrival(), []
+    running.start(any_log, reached=arrival)
+    for _ in range(10):
+        await writer.spread(30, 4)
+    await arrival.at(300)
+    live = await fingerprint(connection, schema)
+    fresh = schema + "_again"
+    streams = ("LOBBY_0", "LOBBY_1")
+    assert await rebuild(any_log, Tally(), streams, postgres_dsn, fresh, lambda done, total: seen.append((done, total))) == 300
+    again = await fingerprint(connection, fresh)
+    assert again.keys() == {"checkpoint", "heads", "parked", "tally"}
+    assert {table: digest for table, digest in again.items() if table != "checkpoint"} == {
+        table: digest for table, digest in live.items() if table != "checkpoint"
+    }
+    live_checkpoint = await connection.fetch("SELECT * FROM checkpoint")
+    await connection.execute(f'SET search_path TO "{fresh}"')
+    assert [row for row in await connection.fetch("SELECT * FROM checkpoint") if row["sequence"]] == live_checkpoint
+    assert seen[-1] == (300, 300)
+    assert await fingerprint(connection, schema) == live
+    with pytest.raises(FileExistsError):
+        await rebuild(any_log, Tally(), ("LOBBY_0",), postgres_dsn, fresh)
+
+
+async def test_sessions_killed_at_random_points(any_log, running, connection, schema, postgres_dsn):
+    """Postgres sessions that are terminated anywhere in a batch cost no commit and count none twice."""
+    writer, arrival, chance = Writer(any_log), Arrival(), random.Random(5)
+    addresses = [writer.aggregate() for _ in range(6)]
+    running.start(any_log, reached=arrival)
+    for appended in range(20, 320, 20):
+        for _ in range(20):
+            await writer.append(chance.choice(addresses))
+        await arrival.at(appended - chance.randrange(20))  # at times before, at times after the last batch
+        await connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", f"pulka {schema} LOBBY_0"[:63]
+        )
+    await arrival.at(300)
+    live = await fingerprint(connection, schema)
+    await rebuild(any_log, Tally(), ("LOBBY_0",), postgres_dsn, schema + "_again")
+    assert await fingerprint(connection, schema + "_again") == live
+
+
+async def test_workers_cancelled_at_random_points(log, running, connection, schema, postgres_dsn):
+    """A worker that is cut off at any await leaves rows and checkpoint of the same batch, and the next one goes on from there."""
+    writer, chance = Writer(log), random.Random(9)
+    await writer.spread(400, 9)
+    for _ in range(20):
+        arrival = Arrival()
+        _, task = running.start(log, reached=arrival, projection=Slow(chance.randrange(1, 60)))
+        await asyncio.wait({task}, timeout=chance.random() * 0.1)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await connection.execute("UPDATE lease SET renewed = to_timestamp(0)")  # a cut-off worker cannot release it
+        commits = await connection.fetchval("SELECT coalesce(sum(commits), 0) FROM tally")
+        assert commits == (await connection.fetchval("SELECT sequence FROM checkpoint") or 0)
+    arrival = Arrival()
+    running.start(log, reached=arrival)
+    await arrival.at(400)
+    live = await fingerprint(connection, schema)
+    await rebuild(log, Tally(), ("LOBBY_0",), postgres_dsn, schema + "_again")
+    assert await fingerprint(connection, schema + "_again") == live
+
+
+class Slow(Tally):
+    """Stands still in the middle of its batch, until it is cut off."""
+
+    def __init__(self, after):
+        super().__init__()
+        self.after = after
+
+    async def apply(self, connection, batch):
+        await super().apply(connection, batch[: self.after])
+        await asyncio.Event().wait()
+
+
+async def test_a_stopped_leader_writes_nothing(log, running, connection):
+    """A worker whose lease another took while it stood still fails its batch at the lease row and becomes the standby."""
+    writer, arrival = Writer(log), Arrival()
+    gate = Gate()
+    first, _ = running.start(log, projection=gate, reached=arrival)
+    await writer.spread(5, 2)
+    await arrival.at(5)
+    gate.hold()
+    await writer.spread(5, 2)
+    await gate.held.wait()  # in its batch, before it commits; Postgres ends the idle transaction, as it does to a stopped process
+    second_arrival = Arrival()
+    second, _ = running.start(log, reached=second_arrival)
+    await second_arrival.at(10)
+    assert second.status().epoch == first.status().epoch + 1
+    gate.release()
+    await writer.spread(5, 2)
+    await second_arrival.at(15)
+    assert sum((await tallied(connection)).values()) == 15
+    assert second.status().state == "following"
+
+
+class Gate(Tally):
+    """A tally that can be held between its rows and the commit of the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.held, self.open = asyncio.Event(), asyncio.Event()
+        self.open.set()
+
+    def hold(self):
+        self.open.clear()
+
+    def release(self):
+        self.open.set()
+
+    async def apply(self, connection, batch):
+        await super().apply(connection, batch)
+        if not self.open.is_set():
+            self.held.set()
+            await self.open.wait()
+
+
+async def test_a_standby_takes_over_at_once_after_a_drain(log, running, connection):
+    """A worker that is stopped gives its lease up, and the standby goes on where it ended."""
+    writer, one, two = Writer(log), Arrival(), Arrival()
+    first, task = running.start(log, reached=one)
+    await writer.spread(10, 2)
+    await one.at(10)
+    second, _ = running.start(log, reached=two)
+    await second.settled.wait()
+    assert second.status().state == "standby"
+    first.stop()
+    await task
+    await writer.spread(10, 2)
+    await two.at(20, seconds=2 * follow.STANDBY_S + 1)
+    assert sum((await tallied(connection)).values()) == 20
+
+
+async def test_a_log_behind_the_checkpoint_is_refused(log, running, connection):
+    """A log that ends before what has been applied is an older copy: the worker stops and says so, and the rows stay."""
+    writer, arrival = Writer(log), Arrival()
+    worker, task = running.start(log, reached=arrival)
+    await writer.spread(10, 2)
+    await arrival.at(10)
+    worker.stop()
+    await task
+    older = MemoryLog(MemoryStore())
+    await Writer(older).spread(9, 2)
+    worker, task = running.start(older)
+    with pytest.raises(LogBehindCheckpoint):
+        await task
+    assert (worker.status().state, worker.status().reason) == ("refused", "log_behind")
+    assert sum((await tallied(connection)).values()) == 10
+
+
+async def test_another_log_is_refused(log, running):
+    """A log with another commit at the checkpoint was wiped and written anew: refused, even when it is longer."""
+    writer, arrival = Writer(log), Arrival()
+    worker, task = running.start(log, reached=arrival)
+    await writer.spread(10, 2)
+    await arrival.at(10)
+    worker.stop()
+    await task
+    other = MemoryLog(MemoryStore())
+    await Writer(other, seed=2).spread(30, 2)
+    worker, task = running.start(other)
+    with pytest.raises(HistoryDiffers):
+        await task
+    assert worker.status().reason == "history_differs"
+
+
+async def test_a_projector_does_not_start_on_another_log(log, schema, postgres_dsn):
+    """The refusal of one stream's worker is the refusal of the service to start."""
+    first = Projector(log, Tally(), ("LOBBY_0", "LOBBY_1"), postgres_dsn, schema)
+    written = await Writer(log).spread(3, 1)
+    await first.start()
+    assert await first.at_least.wait(written[-1].position)
+    await first.stop()
+    second = Projector(MemoryLog(MemoryStore()), Tally(), ("LOBBY_0", "LOBBY_1"), postgres_dsn, schema)
+    with pytest.raises(LogBehindCheckpoint):
+        await second.start()
+    assert second.health()["status"] == "down"
+
+
+async def test_poison_parks_its_aggregate_only(log, running, connection):
+    """A commit that cannot be applied is parked with the rest of its aggregate; the others go on; a retry after the fix applies it."""
+    writer, arrival = Writer(log), Arrival()
+    sick, well = writer.aggregate(), writer.aggregate()
+    await writer.append(sick)
+    worker, task = running.start(log, reached=arrival)
+    await writer.append(well)
+    await writer.append(sick, POISON)
+    for _ in range(3):
+        await writer.append(well)
+        await writer.append(sick)
+    await arrival.at(9)
+    assert await tallied(connection) == {sick.subject: 1, well.subject: 4}
+    assert worker.status().parked == 1
+    assert [(item.aggregate, item.revision) for item in await parking.list_parked(connection)] == [(sick.subject, n) for n in (2, 3, 4, 5)]
+
+    worker.stop()
+    await task
+    lease = await checkpoint.take(connection, "LOBBY_0", "the test")
+    with pytest.raises(ValueError, match="cannot be applied"):
+        await parking.retry(connection, log, Tally(), lease, sick.subject)
+    assert len(await parking.list_parked(connection)) == 4
+    assert await parking.retry(connection, log, Tally(poisoned=False), lease, sick.subject) == 4
+    assert await tallied(connection) == {sick.subject: 5, well.subject: 4}
+    assert await parking.list_parked(connection) == []
+    await checkpoint.release(connection, lease)
+    running.start(log, reached=arrival)
+    await writer.append(sick)
+    await arrival.at(10)
+    assert await tallied(connection) == {sick.subject: 6, well.subject: 4}
+
+
+async def test_at_least_waits_for_the_rows(log, schema, connection, postgres_dsn):
+    """A reader that names a position is woken when the rows have it, also in a process that does not project; a later one times out."""
+    writer = Writer(log)
+    one = Projector(log, Tally(), ("LOBBY_0",), postgres_dsn, schema)
+    two = Projector(log, Tally(), ("LOBBY_0",), postgres_dsn, schema)
+    await one.start()
+    await two.start()
+    try:
+        assert sorted(status.state for projector in (one, two) for status in projector.status()) == ["following", "standby"]
+        waiting = [asyncio.create_task(projector.at_least.wait("LOBBY_0:1")) for projector in (one, two)]
+        await writer.spread(1, 1)
+        assert await asyncio.gather(*waiting) == [True, True]
+        assert await connection.fetchval("SELECT sequence FROM checkpoint") == 1
+        assert not await one.at_least.wait("LOBBY_0:2", 0.05)
+        for unknown in ("", "LOBBY_0", "LOBBY_9:1", "LOBBY_0:-1", "LOBBY_0:x", "LOBBY_0:1:1", "LOBBY_0:²"):
+            with pytest.raises(ValueError, match="^" + unknown[:5]):
+                await one.at_least.wait(unknown)
+    finally:
+        await one.stop()
+        await two.stop()
+
+
+async def test_postgres_away_is_waited_out(log, schema, connection, postgres_dsn):
+    """A projector whose sessions are refused says why it is down, and goes on by itself when they are let in again."""
+    writer = Writer(log)
+    user, password = f"{schema}_user", "p"
+    await connection.execute(f"CREATE USER \"{user}\" LOGIN PASSWORD '{password}' SUPERUSER")
+    _, _, place = postgres_dsn.rpartition("@")
+    projector = Projector(log, Tally(), ("LOBBY_0",), f"postgresql://{user}:{password}@{place}", schema)
+    await projector.start()
+    try:
+        await connection.execute(f'ALTER USER "{user}" NOLOGIN')
+        await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = $1", user)
+        (recorded,) = await writer.spread(1, 1)
+        assert not await projector.at_least.wait(recorded.position, 0.5)
+        assert projector.health()["problems"] == {"LOBBY_0": "postgres_login_refused"}
+        await connection.execute(f'ALTER USER "{user}" LOGIN')
+        assert await projector.at_least.wait(recorded.position, 5.0)
+        assert projector.health()["status"] == "ok"
+    finally:
+        await projector.stop()
+        await connection.execute(f'DROP SCHEMA "{schema}" CASCADE')
+        await connection.execute(f'DROP USER "{user}"')

@@ -1,0 +1,137 @@
+"""Keys: read from files, never shown, and what is derived from them."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+from shared.events.keys import KeyFileError, MasterKeys, SigningKey, UnknownKey, command_digest, same_command, verify_signature
+from shared.events.sealed import Opened, TamperedBox
+
+TABLE = "table.3.3-abc"
+OLD, NEW = ("old", b"o" * 32), ("new", b"n" * 32)
+OPENED = Opened("AS KS", "00" * 16)
+
+
+def test_a_key_file_is_read_in_its_order(tmp_path):
+    """The first key of a file seals; all of them open."""
+    path = tmp_path / "master"
+    path.write_text(f"new:{'6e' * 32}\n\nold:{'6F' * 32}\n")
+    keys = MasterKeys.load(path)
+    assert keys.ids == ("new", "old")
+    box = MasterKeys((OLD,)).box_key(TABLE).seal(OPENED, b"n" * 12, b"here")
+    assert keys.box_key(TABLE, box.key).open(box, b"here") == OPENED
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "no key"),
+        ("\n \n", "no key"),
+        ("k1:" + "ab" * 31, "line 1"),
+        ("k1:" + "ab" * 32 + "\nk1:" + "cd" * 32, "line 2: key k1"),
+        ("Not a key:" + "ab" * 32, "line 1"),
+        ("ab" * 32, "line 1"),
+        ("k1:" + "ab" * 32 + "\nsecret-word", "line 2"),
+    ],
+)
+def test_a_bad_key_file_is_named_by_line(tmp_path, text, says):
+    """A file that holds something else than keys is refused, by file and line and without a word of its content."""
+    path = tmp_path / "master"
+    path.write_text(text)
+    with pytest.raises(KeyFileError) as refused:
+        MasterKeys.load(path)
+    assert says in str(refused.value)
+    assert "ab" * 8 not in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", [MasterKeys, SigningKey])
+def test_a_new_key_is_its_owners_alone(tmp_path, kind):
+    """A created key is readable by nobody else, reads back as it was, and is never written over."""
+    path = tmp_path / "key"
+    made = kind.create(path, "k1", b"e" * 32)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert repr(kind.load(path)) == repr(made)
+    with pytest.raises(FileExistsError):
+        kind.create(path, "k2", b"f" * 32)
+    assert "k1:" in path.read_text()
+    with pytest.raises(ValueError, match="entropy"):
+        kind.create(tmp_path / "weak", "k1", b"e" * 31)
+    with pytest.raises(ValueError, match="key id"):
+        kind.create(tmp_path / "odd", "K 1", b"e" * 32)
+
+
+def test_no_key_shows(tmp_path):
+    """What prints of keys is their ids."""
+    master, signing = MasterKeys.create(tmp_path / "m", "k1", b"e" * 32), SigningKey.create(tmp_path / "s", "k2", b"e" * 32)
+    secret = (tmp_path / "m").read_text().strip().partition(":")[2]
+    for shown in (repr(master), repr(signing), repr(master.box_key(TABLE)), str(UnknownKey("k3"))):
+        assert secret[:8] not in shown
+        assert "k" in shown
+
+
+def test_an_unknown_key_is_named():
+    """A box under a key that is not here says which key that is; so does the check before a service starts."""
+    keys = MasterKeys((NEW,))
+    with pytest.raises(UnknownKey, match="old") as unknown:
+        keys.box_key(TABLE, "old")
+    assert unknown.value.key_id == "old"
+    with pytest.raises(UnknownKey, match="older"):
+        keys.require(frozenset({"new", "older"}))
+    keys.require(frozenset({"new"}))
+
+
+def test_every_table_has_a_key_of_its_own():
+    """A box of one table does not open with the key of another, even at the same place."""
+    keys = MasterKeys((NEW,))
+    box = keys.box_key(TABLE).seal(OPENED, b"n" * 12, b"here")
+    with pytest.raises(TamperedBox):
+        keys.box_key("table.3.3-abd").open(box, b"here")
+
+
+def test_derived_keys_are_not_kept_for_ever(monkeypatch):
+    """However many tables are asked for, a bounded number of derived keys is remembered, and a forgotten one is made again."""
+    monkeypatch.setattr("shared.events.keys.KEPT", 3)
+    keys = MasterKeys((NEW,))
+    box = keys.box_key("table.0").seal(OPENED, b"n" * 12, b"here")
+    for number in range(10):
+        keys.box_key(f"table.{number}")
+        command_digest(keys, f"table.{number}", b"")
+    assert len(keys._box_keys) == len(keys._digest_keys) == 3
+    assert keys.box_key("table.0").open(box, b"here") == OPENED
+
+
+def test_a_command_digest_is_keyed():
+    """Another key, table or payload gives another digest, and a digest is none that could be computed without a key."""
+    new, old = MasterKeys((NEW,)), MasterKeys((OLD,))
+    digests = [
+        command_digest(new, TABLE, b"one"),
+        command_digest(new, TABLE, b"two"),
+        command_digest(new, "table.3.3-abd", b"one"),
+        command_digest(old, TABLE, b"one"),
+    ]
+    assert len(set(digests)) == 4
+    assert {len(digest) for digest in digests} == {64}
+
+
+def test_a_repeat_is_known_after_a_new_key():
+    """A command repeated after a new master key was put in front is still the same command; another payload is not."""
+    remembered = command_digest(MasterKeys((OLD,)), TABLE, b"one")
+    keys = MasterKeys((NEW, OLD))
+    assert same_command(keys, TABLE, b"one", remembered)
+    assert not same_command(keys, TABLE, b"two", remembered)
+    assert not same_command(MasterKeys((NEW,)), TABLE, b"one", remembered)
+    assert not same_command(keys, TABLE, b"one", "")
+
+
+def test_a_signature_is_checked_with_the_public_half(tmp_path):
+    """A signature holds for its message and its key, and for nothing else."""
+    key = SigningKey.create(tmp_path / "signing", "s1", b"e" * 32)
+    signature = key.sign(b"head")
+    assert verify_signature(key.public, b"head", signature)
+    assert not verify_signature(key.public, b"tail", signature)
+    assert not verify_signature(SigningKey("s2", b"x" * 32).public, b"head", signature)
+    assert not verify_signature(key.public, b"head", "no hex")
+    assert not verify_signature("", b"head", signature)

@@ -1,0 +1,222 @@
+"""Durable moves over HTTP with 64 tables at once, and the two ceilings of the same run: a bare validated POST, and bare durable appends.
+
+All players are played by this process: it learns each seat's hand from the API, follows the deal with the rules, and sends random legal
+moves, one at a time for each table. Timed are windows of whole seconds; opening the tables is not. Prints one JSON line a figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+import uvloop
+
+from services.cli.embedded import EmbeddedServers
+from shared.rules import game_events as game
+from shared.rules.cards import CARDS, DECK, hand_text, mask_of
+from shared.rules.convention import from_record
+from shared.rules.deal import Deal, evolve, open_deal
+from shared.rules.game_events import Event
+from shared.rules.moves import Concede
+from shared.rules.offer import legal_moves
+from shared.rules.sheet import empty_sheet
+from tests.journeys.club import Club
+from tests.load.keep_alive import KeepAlive
+
+TABLES = 64
+EVENTS = msgspec.json.Decoder(
+    list[game.DealEvent | game.DeckCut | game.SeedAdded | game.DealRevealed | game.PulkaClosed | game.DealStarted]
+)
+
+
+class TableLoad:
+    """Plays one table for ever."""
+
+    def __init__(self, number: int) -> None:
+        self.random = random.Random(number)
+        self.moves = 0
+        self.latencies: list[float] = []
+        self.authorizations: list[str] = []
+
+    async def open(self, lobby: str) -> None:
+        """Three people sign up, open a table, sit down and are ready."""
+        connection = await KeepAlive.open(lobby)
+        for place in range(3):
+            _, signed = await connection.request("POST", "/v1/lobby/players", {"name": f"load {place}"})
+            self.authorizations.append(f"Authorization: Bearer {signed['token']}\r\n")
+        opening = {"convention": "sochi", "players": 3, "target": 500, "clock": {"move_s": 3600, "cut_s": 3600}}
+        _, opened = await connection.request("POST", "/v1/lobby/tables", opening, self.authorizations[0])
+        self.path = f"/v1/tables/{opened['id']}"
+        address = f"/v1/lobby/tables/{opened['id']}"
+        for place, authorization in enumerate(self.authorizations):
+            await connection.request("POST", f"{address}/seats", {"seat": place}, authorization)
+        for authorization in self.authorizations:
+            await connection.request("POST", f"{address}/ready", None, authorization)
+        await connection.close()
+
+    async def sit_down(self, table: str) -> None:
+        """Connect to the service that runs the table."""
+        self.connection = await KeepAlive.open(table)
+
+    async def view(self, seat: int) -> dict:
+        """The table as `seat` sees it."""
+        return (await self.connection.request("GET", self.path, headers=self.authorizations[seat]))[1]
+
+    async def play(self, until: float) -> None:
+        """Move after move, deal after deal."""
+        while time.perf_counter() < until:
+            view = await self.view(0)
+            if view["phase"] == "cut":  # else the next deal is being started
+                await self.send(view["to_act"], {"type": "cut", "at": 16})
+                await self.deal(until)
+
+    async def deal(self, until: float) -> None:
+        """One deal from its auction to its score."""
+        views = [await self.view(seat) for seat in range(3)]
+        deal = self.followed(views)
+        while deal.phase != "scored" and time.perf_counter() < until:
+            legal = [move for move in legal_moves(deal, deal.to_act) if not isinstance(move, Concede)]
+            move = legal[0] if deal.phase == "auction" and self.random.random() < 0.5 else self.random.choice(legal)
+            answer = await self.send(deal.to_act, msgspec.to_builtins(move))
+            for event in EVENTS.decode(msgspec.json.encode(answer["events"])):
+                if isinstance(event, game.TalonCardOpened | game.TalonTaken):
+                    deal = self.with_talon(deal, event)
+                deal = evolve(deal, event)
+
+    def followed(self, views: list[dict]) -> Deal:
+        """The deal in its auction; what lies in the talon is known, in which order is seen when it opens."""
+        hands = tuple(view["hand"] for view in views)
+        talon = hand_text(DECK & ~sum(mask_of(hand) for hand in hands))
+        assert views[0]["phase"] == "auction"
+        convention, players = from_record(views[0]["convention"]), views[0]["players"]
+        deal = open_deal(convention, players, 500, views[0]["dealer"], empty_sheet(players), views[0]["all_pass_in_row"], hands, talon)
+        for call in views[0]["auction"]:
+            deal = evolve(deal, game.BidMade(call["seat"], call["bid"]))
+        return deal
+
+    def with_talon(self, deal: Deal, event: Event) -> Deal:
+        if (
+            isinstance(event, game.TalonTaken)
+            or CARDS.index(event.card) == deal.setup.talon[0]
+            or deal.play is None
+            or deal.play.number != 1
+        ):
+            return deal
+        return msgspec.structs.replace(deal, setup=msgspec.structs.replace(deal.setup, talon=deal.setup.talon[::-1]))
+
+    async def send(self, seat: int, move: dict) -> dict:
+        self.moves += 1
+        headers = f"{self.authorizations[seat]}Idempotency-Key: {self.moves}\r\n"
+        began = time.perf_counter()
+        status, answer = await self.connection.request("POST", f"{self.path}/moves", move, headers)
+        if status != 200:
+            raise RuntimeError(f"{status} {answer}")
+        self.latencies.append(time.perf_counter() - began)
+        return answer
+
+
+async def opened_tables(lobby: str) -> list[TableLoad]:
+    """Tables whose pulka has begun."""
+    loads = [TableLoad(number) for number in range(TABLES)]
+    for start in range(0, TABLES, 8):
+        await asyncio.gather(*(load.open(lobby) for load in loads[start : start + 8]))
+    return loads
+
+
+async def moves_per_second(loads: list[TableLoad], table: str, seconds: float, rounds: int) -> tuple[list[float], list[float]]:
+    """Rates of each round at the service under `table`, and all latencies in seconds, sorted."""
+    for load in loads:
+        await load.sit_down(table)
+    end = time.perf_counter() + (rounds + 1) * seconds
+    playing = [asyncio.create_task(load.play(end)) for load in loads]
+    rates = []
+    for _ in range(rounds + 1):
+        before, began = sum(load.moves for load in loads), time.perf_counter()
+        await asyncio.wait(playing, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
+        rates.append((sum(load.moves for load in loads) - before) / (time.perf_counter() - began))
+    await asyncio.gather(*playing)
+    return rates[1:], sorted(late for load in loads for late in load.latencies)  # the first round warms up
+
+
+async def posts_per_second(url: str, seconds: float, rounds: int) -> list[float]:
+    """A move's body to a bare handler, over as many connections."""
+    connections = [await KeepAlive.open(url) for _ in range(TABLES)]
+    rates = []
+    for _ in range(rounds):
+        began, counts = time.perf_counter(), [0] * TABLES
+
+        async def run(place: int, until: float, counts: list[int] = counts) -> None:
+            while time.perf_counter() < until:
+                await connections[place].request("POST", "/moves", {"type": "play", "card": "AS"}, "Idempotency-Key: 1\r\n")
+                counts[place] += 1
+
+        await asyncio.gather(*(run(place, began + seconds) for place in range(TABLES)))
+        rates.append(sum(counts) / (time.perf_counter() - began))
+    return rates
+
+
+def main() -> None:
+    """Run both and print."""
+    options = argparse.ArgumentParser()
+    options.add_argument("--seconds", type=float, default=4.0)
+    options.add_argument("--rounds", type=int, default=5)
+    chosen = options.parse_args()
+    bare = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("bare_post.py"))],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ, PYTHONPATH="."),
+    )
+    try:
+        posts = uvloop.run(posts_per_second(bare.stdout.readline().strip(), chosen.seconds / 2, chosen.rounds))
+    finally:
+        bare.terminate()
+        bare.wait()
+    show("http_bare_validated_post", posts, "requests/s")
+    with tempfile.TemporaryDirectory(prefix="pulka-bench-") as folder, EmbeddedServers(Path(folder) / "home") as servers:
+        measure("http_durable_moves_64_tables", *separate(servers, Path(folder), chosen.seconds, chosen.rounds))
+        measure("http_durable_moves_64_tables_all_in_one", *all_in_one(servers, Path(folder), chosen.seconds, chosen.rounds))
+
+
+def separate(servers: EmbeddedServers, folder: Path, seconds: float, rounds: int) -> tuple[list[float], list[float]]:
+    """The table service as a process of its own, as it runs at scale; the lobby opens the tables and ends."""
+    with Club(servers.nats_url, servers.postgres_dsn, "apart", folder, "table") as table:
+        with Club(servers.nats_url, servers.postgres_dsn, "apart", folder, "lobby") as lobby:
+            loads = uvloop.run(opened_tables(lobby.url))
+        return uvloop.run(moves_per_second(loads, table.url, seconds, rounds))
+
+
+def all_in_one(servers: EmbeddedServers, folder: Path, seconds: float, rounds: int) -> tuple[list[float], list[float]]:
+    """Three services and the bot host in one process, every commit projected into the ledger while the tables play."""
+    with Club(servers.nats_url, servers.postgres_dsn, "together", folder) as club:
+        return uvloop.run(moves_per_second(uvloop.run(opened_tables(club.url)), club.url, seconds, rounds))
+
+
+def measure(name: str, rates: list[float], latencies: list[float]) -> None:
+    """The figures of one arrangement."""
+    show(name, rates, "moves/s")
+    show(f"{name}_p50", [1000 * latencies[len(latencies) // 2]], "ms")
+    show(f"{name}_p99", [1000 * latencies[len(latencies) * 99 // 100]], "ms")
+
+
+def show(name: str, values: list[float], unit: str) -> None:
+    """One figure as a JSON line."""
+    print(
+        msgspec.json.encode(
+            {"name": name, "median": round(statistics.median(values), 2), "unit": unit, "runs": [round(value, 2) for value in values]}
+        ).decode(),
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

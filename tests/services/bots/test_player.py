@@ -1,0 +1,115 @@
+"""The built-in player over whole deals and pulkas, on the rules themselves."""
+
+import random
+import statistics
+
+import pytest
+
+from services.bots.player import choose
+from shared.rules.convention import PRESETS, resolve
+from shared.rules.game_events import DealScored
+from tests.services.bots.offline import built_in, dealt, naive, opened, play, seen_by
+
+TABLES = [("sochi", 3), ("sochi", 4), ("leningrad", 3), ("leningrad", 4), ("rostov", 3), ("rostov", 4), ("code", 3), ("code", 4)]
+
+
+def outcome_of(steps):
+    return next(event.outcome for event in steps[-1].events if isinstance(event, DealScored))
+
+
+@pytest.mark.parametrize(("preset", "players"), TABLES)
+def test_every_move_is_legal_and_every_deal_ends(preset, players):
+    """Whatever the cards and the convention, the rules accept each move of a built-in player, and the deal comes to its score."""
+    generator = random.Random(f"{preset} {players}")
+    for number in range(40):
+        steps = list(play(dealt(PRESETS[preset], players, generator, dealer=number % players), generator, until=1))
+        assert all(step.move in step.seen["legal"] or step.move["type"] in ("discard", "cut") for step in steps)
+        assert isinstance(steps[-1].events[0], DealScored) or any(isinstance(event, DealScored) for event in steps[-1].events)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"ten": "checked"},
+        {"stalingrad": True},
+        {"without_three": [6, 7, 8, 9, 10]},
+        {"first_hand_half": True, "half_whist": [6, 7, 8]},
+        {"here": "off"},
+        {"step_by_step": True},
+        {"dealer_whist": "free"},
+        {"all_pass": {"exit_levels": [6, 7, 8]}},
+        {"all_pass": {"talon": "aside"}},
+    ],
+    ids=str,
+)
+def test_house_options_do_not_confuse_him(options):
+    """He plays under options that no preset has, with four players, from any place in a series of all-pass."""
+    generator = random.Random(str(options))
+    convention = resolve({"preset": "sochi", **options})
+    for number in range(15):
+        steps = list(play(dealt(convention, 4, generator, dealer=number % 4, series=number % 4), generator, until=1))
+        assert outcome_of(steps)["contract"]
+
+
+def test_he_plays_on_without_memory():
+    """Somebody who has just come to the table, or whose bot host was restarted, knows only what lies there and still plays by the rules."""
+    generator = random.Random(5)
+    for number in range(40):
+        assert outcome_of(list(play(dealt(PRESETS["sochi"], 3, generator, dealer=number % 3), generator, until=1, remembering=False)))
+
+
+@pytest.mark.parametrize(("preset", "players", "target"), [("sochi", 3, 4), ("leningrad", 4, 3), ("rostov", 3, 4)])
+def test_pulkas_finish(preset, players, target):
+    """A short pulka is over after a few deals: somebody bids often enough, and makes it often enough."""
+    generator = random.Random(f"pulka {preset}")
+    for lot in range(4):
+        steps = list(play(opened(resolve(preset, target), players, target, lot), generator))
+        assert steps[-1].pulka.status == "over"
+        assert steps[-1].pulka.number <= 25
+
+
+def test_he_beats_somebody_who_only_follows_the_rules():
+    """Over a pulka he wins whists from two players who pass and play any card."""
+    generator = random.Random(11)
+    won = []
+    for lot in range(6):
+        steps = list(play(opened(resolve("sochi", 10), 3, 10, lot), generator, players=(built_in, naive, naive), until=40))
+        last = steps[-1].pulka
+        won.append(last.sheet.whist_balance(0) + 10 * (last.sheet.pool[0] - last.sheet.mountain[0]))
+    assert statistics.mean(won) > 50
+
+
+def test_games_are_made_more_often_than_not():
+    """Bids are honest: of the games that are played about seven of ten are made, and most miseres."""
+    generator = random.Random(3)
+    games, miseres = [], []
+    for number in range(250):
+        outcome = outcome_of(list(play(dealt(PRESETS["sochi"], 3, generator, dealer=number % 3), generator, until=1)))
+        if outcome["contract"] == "misere":
+            miseres.append(outcome["tricks"][outcome["declarer"]] == 0)
+        elif outcome["declarer"] is not None and "tricks" in outcome:
+            games.append(outcome["tricks"][outcome["declarer"]] >= int(outcome["contract"].rstrip("SCDHNT")))
+    assert 0.6 < statistics.mean(games) < 0.95
+    assert statistics.mean(miseres) > 0.6
+    assert len(games) > 100
+
+
+def test_chance_is_the_generators_alone():
+    """The same view, memory and generator give the same move."""
+    pulka = dealt(PRESETS["sochi"], 3, random.Random(8))
+    first = [step.move for step in play(pulka, random.Random(1), until=1)]
+    assert first == [step.move for step in play(pulka, random.Random(1), until=1)]
+
+
+def test_a_phase_he_does_not_know_gets_the_first_legal_move():
+    """Where a table offers moves of a phase that he was not taught, he takes the first rather than hang."""
+    seen = seen_by(dealt(PRESETS["sochi"], 3, random.Random(8)), 1)
+    offered = {"type": "answer", "accept": True}
+    assert choose({**seen, "phase": "claim", "legal": [offered]}, random.Random(0)) == offered
+
+
+def test_without_a_turn_there_is_no_move():
+    """A view that offers nothing is an error of the caller, not a pass."""
+    seen = seen_by(dealt(PRESETS["sochi"], 3, random.Random(8)), 2)
+    with pytest.raises(ValueError, match="another's turn"):
+        choose(seen, random.Random(0))

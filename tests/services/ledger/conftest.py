@@ -1,0 +1,95 @@
+"""The ledger over a log in memory and a real Postgres, and its routes in process."""
+
+from __future__ import annotations
+
+import time
+
+import asyncpg
+import httpx
+import pytest
+
+from services.ledger.api import audit_routes, player_routes, table_routes
+from services.ledger.books import STREAMS, Books
+from services.ledger.desk import Desk
+from services.ledger.readers import Readers
+from shared.eventlog.memory import MemoryLog, MemoryStore
+from shared.events.keys import MasterKeys
+from shared.projections.projection import schema_of
+from shared.projections.projector import Projector
+from shared.web import application
+from shared.web.auth import READ, Tokens
+from shared.web.service import Service
+from shared.web.settings import Settings
+
+
+@pytest.fixture
+def log():
+    return MemoryLog(MemoryStore(), heartbeat=0.05)
+
+
+@pytest.fixture
+def schema(namespace):
+    return schema_of(Books(), namespace)
+
+
+@pytest.fixture
+async def connection(postgres_dsn, namespace, schema):
+    """A connection that sees the books; everything under the namespace goes with it."""
+    connection = await asyncpg.connect(postgres_dsn, server_settings={"search_path": schema})
+    yield connection
+    for row in await connection.fetch("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)", namespace):
+        await connection.execute(f'DROP SCHEMA "{row["nspname"]}" CASCADE')
+    await connection.close()
+
+
+@pytest.fixture
+async def projector(log, postgres_dsn, schema, connection):  # noqa: ARG001 - the connection clears away afterwards
+    projector = Projector(log, Books(), STREAMS[:1], postgres_dsn, schema)  # the tests play in partition 0
+    await projector.start()
+    yield projector
+    await projector.stop()
+
+
+class Site:
+    """The ledger's routes, asked by somebody; `read` waits for the rows of everything that was played."""
+
+    def __init__(self, client: httpx.AsyncClient, tokens: Tokens, log: MemoryLog) -> None:
+        self.client, self._tokens, self._log = client, tokens, log
+
+    def token(self, player: str, *scopes: str) -> dict[str, str]:
+        """The header that names `player`."""
+        return {"Authorization": f"Bearer {self._tokens.issue(player, scopes or (READ,), int(time.time()))}"}
+
+    async def get(
+        self, path: str, player: str | None = None, headers: dict[str, str] | None = None, **parameters: object
+    ) -> httpx.Response:
+        known = self.token(player) if player is not None else {}
+        return await self.client.get(f"/v1/ledger{path}", params=parameters or None, headers=known | (headers or {}))
+
+    async def read(self, played: object, path: str, player: str | None = None, **parameters: object) -> dict:
+        """The JSON answer about a table, not before the rows show all of it."""
+        parameters.setdefault("at_least", played.commits[-1].position)
+        answer = await self.get(f"/tables/{played.id}{path}", player, **parameters)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+
+@pytest.fixture
+async def site(projector, log, postgres_dsn, schema, tmp_path):
+    readers = Readers(postgres_dsn, schema)
+    await readers.open()
+    desk = Desk(log, readers, projector.at_least)
+
+    async def nothing() -> None:
+        """Started and stopped by the fixtures."""
+
+    async def health() -> dict:
+        return projector.health()
+
+    keys = MasterKeys.create(tmp_path / "master_keys", "k1", b"k" * 32)
+    routes = [route for make in (table_routes, audit_routes, player_routes) for route in make(lambda: desk)]
+    service = Service(name="ledger", routes=routes, start=nothing, stop=nothing, health=health)
+    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://ledger") as client:
+        yield Site(client, Tokens(keys), log)
+    await readers.close()

@@ -1,0 +1,99 @@
+"""Pulkas played by a seeded lot through the rules, sealed and appended like any other: what the ledger's tests read."""
+
+from __future__ import annotations
+
+import random
+from functools import reduce
+
+from shared.eventlog.port import EventLog, Recorded
+from shared.events.address import Address, new_id, table
+from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of
+from shared.events.keys import MasterKeys
+from shared.events.sealing import TableCodec
+from shared.events.terms import rules_digest
+from shared.rules import pulka as match
+from shared.rules.convention import record, resolve
+from shared.rules.game_events import Event
+from shared.rules.moves import AnyMove, Bid, Concede, Discard, Seed
+from shared.rules.pulka import OpenPulka, Pulka, StartDeal
+from shared.rules.refusal import Refused
+
+KEYS = MasterKeys((("test", bytes(range(32))),))
+BEGAN = 1_700_000_000_000  # milliseconds; each commit comes a second after the one before
+PASSES = 0.6  # of calls: enough games, enough all-pass deals
+
+
+class PlayedTable:
+    """One table, played move by move into `log`."""
+
+    def __init__(
+        self, log: EventLog, seed: int, *, partition: int = 0, players: int = 3, target: int | None = 6, **options: object
+    ) -> None:
+        self._log = log
+        self.draw = random.Random(seed)
+        self._codec = TableCodec(KEYS)
+        self.address: Address = table(new_id(bytes([partition]) + self.draw.randbytes(17)))
+        self.id = self.address.id
+        self.seats = tuple(f"{seat}-player-{seed}" for seat in range(players))
+        self._options = {"convention": "sochi", "terms": {}} | options
+        self._players, self._target = players, target
+        self.pulka = Pulka(table_id=self.id)
+        self.commits: list[Recorded] = []
+        self._head, self._sequence = FIRST_PREV_HASH, 0
+
+    async def open(self) -> Recorded:
+        """The pulka's first commit."""
+        convention, terms = resolve(self._options["convention"], self._target), self._options["terms"]
+        digest = rules_digest(record(convention), self._players, self._target, terms)
+        wanted = OpenPulka(convention, digest, self._players, self._target, self.seats, terms, self.draw.randrange(12))
+        return await self._commit("service", match.open_pulka(self.pulka, wanted))
+
+    async def step(self) -> Recorded | None:
+        """The next commit; None when the pulka is over."""
+        if not self.commits:
+            return await self.open()
+        if match.phase(self.pulka) == "over":
+            return None
+        if match.phase(self.pulka) == "between_deals":
+            seed = self.draw.randbytes(32).hex()
+            return await self._commit("service", match.start_deal(self.pulka, StartDeal(self.pulka.number + 1, seed)))
+        if match.phase(self.pulka) == "cut" and not self.pulka.seeds and self.draw.random() < 0.3:
+            seat = self.draw.randrange(self._players)
+            return await self._commit(self.seats[seat], match.decide(self.pulka, seat, Seed("ab12")))
+        seat = match.to_act(self.pulka)
+        return await self._commit(self.seats[seat], match.decide(self.pulka, seat, self._move(seat)))
+
+    async def play(self, *, deals: int = 0, commits: int = 0) -> PlayedTable:
+        """On to the end, or until so many deals are scored, or so many commits made."""
+        while not (commits and len(self.commits) >= commits):
+            if deals and match.phase(self.pulka) == "between_deals" and self.pulka.number >= deals:
+                break
+            if await self.step() is None:
+                break
+        return self
+
+    def _move(self, seat: int) -> AnyMove:
+        legal = match.legal_moves(self.pulka, seat)
+        if isinstance(legal[0], Bid) and self.draw.random() < PASSES:
+            return Bid("pass")
+        chosen = self.draw.choice([move for move in legal if not isinstance(move, Concede)][:8])
+        if isinstance(chosen, Discard) and len(chosen.cards) != 2:
+            return match.default_move(self.pulka)
+        return chosen
+
+    async def _commit(self, actor: str, decided: tuple[Event, ...] | Refused) -> Recorded:
+        assert not isinstance(decided, Refused), decided
+        assert decided
+        revision = len(self.commits) + 1
+        data = encode(
+            Commit(
+                aggregate=self.address.subject, revision=revision, schema=SCHEMA, at=BEGAN + 1000 * revision, actor=actor,
+                command_id=f"command-{revision}", command_digest="", cause=None, correlation=None, prev_hash=self._head,
+                events=self._codec.seal(self.address, decided, self.draw.randbytes(32)),
+            )
+        )  # fmt: skip
+        recorded = await self._log.append(self.address, data, self._sequence)
+        self.pulka = reduce(match.evolve, decided, self.pulka)
+        self._head, self._sequence = hash_of(data), recorded.sequence
+        self.commits.append(recorded)
+        return recorded

@@ -1,0 +1,113 @@
+"""The ledger on a real NATS and a real Postgres: killed, rebuilt, verified from the command line, started and stopped as a service."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from services.cli.audit import audit
+from services.ledger import main
+from services.ledger.books import STREAMS, Books
+from shared.eventlog.jetstream import open_log
+from shared.projections.projector import Projector
+from shared.projections.rebuild import fingerprint, rebuild
+from shared.web.service import CannotStart
+from shared.web.settings import Settings
+from tests.services.ledger.played import PlayedTable
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+async def log(nats_url, namespace):
+    log = await open_log(nats_url, namespace, heartbeat=0.2)
+    yield log
+    await log.close()
+
+
+async def follower(nats_url, namespace, postgres_dsn, schema):
+    """A ledger in a process of its own, once it says that it follows or waits for its turn."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "tests.services.ledger.follower", nats_url, namespace, postgres_dsn, schema, stdout=asyncio.subprocess.PIPE
+    )
+    await process.stdout.readuntil(b"following\n")
+    return process
+
+
+@pytest.mark.chaos
+async def test_killed_at_random_points_it_replays_to_equal_rows(log, nats_url, namespace, postgres_dsn, connection, schema):
+    """A ledger whose process is killed again and again during play ends with the very rows of a rebuild from nothing."""
+    tables, chance = [PlayedTable(log, seed, players=3 + seed % 2, target=30) for seed in range(6)], random.Random(3)
+    for _ in range(5):
+        process = await follower(nats_url, namespace, postgres_dsn, schema)
+        for _ in range(chance.randrange(20, 120)):
+            await chance.choice(tables).step()
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+        for _ in range(chance.randrange(10)):
+            await chance.choice(tables).step()
+    projector = Projector(log, Books(), STREAMS[:1], postgres_dsn, schema)
+    await projector.start()
+    for _ in range(30):
+        last = await chance.choice(tables).step()
+    assert await projector.at_least.wait(last.position, 10.0)
+    await projector.stop()
+    live = await fingerprint(connection, schema)
+    await rebuild(log, Books(), STREAMS[:1], postgres_dsn, schema + "_again")
+    assert await fingerprint(connection, schema + "_again") == live
+    assert await connection.fetchval("SELECT count(*) FROM audit_trail") == sum(len(played.commits) for played in tables)
+    assert await connection.fetchval("SELECT count(*) FROM scores") > 5
+
+
+async def test_pulka_audit_verify(log, nats_url, namespace, postgres_dsn, connection, schema):
+    """`pulka audit verify` needs the two servers and nothing else; it ends with 1 when something is wrong, and names it."""
+    one, two = [await PlayedTable(log, seed).play(deals=2) for seed in (1, 2)]
+    projector = Projector(log, Books(), STREAMS, postgres_dsn, schema)
+    await projector.start()
+    for played in (one, two):
+        assert await projector.at_least.wait(played.commits[-1].position, 10.0)
+    await projector.stop()
+    environment = {"PULKA_NATS_URL": nats_url, "PULKA_POSTGRES_DSN": postgres_dsn, "PULKA_NAMESPACE": namespace}
+
+    async def verified(*arguments):
+        return await asyncio.to_thread(CliRunner(env=environment).invoke, audit, ["verify", *arguments])
+
+    everything = await verified("--json")
+    assert everything.exit_code == 0, everything.output
+    answer = json.loads(everything.stdout)
+    assert (answer["verified"], {table["table_id"] for table in answer["tables"]}) == (True, {one.id, two.id})
+    single = json.loads((await verified(one.id, "--json")).stdout)
+    assert (single["verified"], single["commits"]) == (True, len(one.commits))
+    assert "all verified" in (await verified()).stdout
+    await connection.execute("UPDATE scores SET written = 'x' WHERE table_id = $1", two.id)
+    wrong = await verified()
+    assert wrong.exit_code == 1
+    assert two.id in wrong.stdout
+    assert one.id not in wrong.stdout
+    unknown = await verified("0-" + "a" * 26)
+    assert isinstance(unknown.exception, CannotStart)
+
+
+async def test_the_service_starts_serves_and_stops(log, nats_url, namespace, postgres_dsn, connection):
+    """The service follows the log from its start, is well, says so, and is down after its stop; it needs no key."""
+    played = await PlayedTable(log, 5).play(deals=1)
+    service = main.create(Settings(nats_url=nats_url, postgres_dsn=postgres_dsn, namespace=namespace))
+    assert (await service.health())["status"] == "down"
+    await service.start()
+    health = await service.health()
+    assert (health["status"], health["books"]["parked"]) == ("ok", 0)
+    ledger = service.start.__self__
+    async with ledger.desk().table(played.id, None, played.commits[-1].position) as (_, seen):
+        assert seen.revision == len(played.commits)
+    await service.stop()
+    await connection.execute("UPDATE checkpoint SET sequence = sequence + 1")  # as if the log had been restored from an older copy
+    again = main.create(Settings(nats_url=nats_url, postgres_dsn=postgres_dsn, namespace=namespace))
+    with pytest.raises(CannotStart, match="refuses"):
+        await again.start()
+    await again.stop()

@@ -1,0 +1,205 @@
+"""What the ledger answers about a table: every number from its events, every record good for a replay, nothing hidden told."""
+
+import hashlib
+import json
+import re
+
+import pytest
+
+from shared.rules.pulka import phase
+from shared.rules.replay import replay_document
+from shared.rules.score_file import score_document
+from tests.services.ledger.played import PlayedTable
+
+pytestmark = pytest.mark.servers
+
+TABLES = [("sochi", 3), ("sochi", 4), ("leningrad", 4), ("rostov", 3)]
+HIDDEN = {"terms": {"visibility": "private"}}
+
+
+def late(deals):
+    return {"terms": {"spectators": {"allowed": True, "delay_deals": deals}}}
+
+
+@pytest.mark.parametrize(("convention", "players"), TABLES)
+async def test_the_sheet_is_that_of_the_pulka(site, log, convention, players):
+    """`/sheet` shows the pulka's own sheet, deal by deal, as `pulka score` makes it of `/score-file`; its settlement sums to zero."""
+    played = await PlayedTable(log, 11, players=players, convention=convention).play(deals=9)
+    shown = await site.read(played, "/sheet")
+    assert shown["sheet"] == played.pulka.sheet.document()
+    assert len(shown["deals"]) == played.pulka.number
+    assert (shown["as_of"], shown["position"]) == (1_700_000_000_000 + 1000 * len(played.commits), played.commits[-1].position)
+    scored = score_document(json.dumps(await site.read(played, "/score-file")))
+    assert scored == {name: value for name, value in shown.items() if name not in ("as_of", "position")}
+    assert sum(shown["settlement"]["rounded"]) == 0
+
+
+@pytest.mark.parametrize(("convention", "players"), TABLES)
+async def test_every_deal_record_replays_to_its_score(site, log, convention, players):
+    """`/deals/{n}` is a deal record that the rules bring, from the sheet it started from, to the same entries."""
+    played = await PlayedTable(log, 7, players=players, convention=convention, target=20).play(deals=12)
+    sheet = await site.read(played, "/sheet")
+    kinds = set()
+    for number, written in enumerate(sheet["deals"], start=1):
+        record = await site.read(played, f"/deals/{number}")
+        replayed = replay_document(json.dumps(record))
+        assert replayed["score"] == written, number
+        kinds.add(replayed["contract"])
+    assert {"all_pass"} < kinds
+
+
+async def test_an_empty_sheet(site, log):
+    """A pulka whose first deal is not over yet has an empty sheet and a settlement of nothing."""
+    played = await PlayedTable(log, 1).play(commits=3)
+    shown = await site.read(played, "/sheet")
+    assert shown["deals"] == []
+    assert shown["sheet"] == {"pool": [0, 0, 0], "mountain": [0, 0, 0], "whists": []}
+    assert (shown["closed"], shown["settlement"]["rounded"]) == (False, [0, 0, 0])
+    assert (await site.get(f"/tables/{played.id}/deals/1")).json()["code"] == "no_such_deal"
+
+
+async def test_the_drawn_sheet(site, log):
+    """`Accept: image/svg+xml` gets the drawing, with the same numbers in their places; JSON before it gets JSON."""
+    played = await PlayedTable(log, 2, players=4).play(deals=5)
+    shown = await site.read(played, "/sheet")
+    drawn = await site.get(f"/tables/{played.id}/sheet", headers={"Accept": "image/svg+xml"})
+    assert drawn.headers["content-type"] == "image/svg+xml"
+    texts = re.findall(r"<text[^>]*>([^<]*)</text>", drawn.text)
+    for points in [*shown["sheet"]["pool"], *shown["sheet"]["mountain"], *(amount for _, _, amount in shown["sheet"]["whists"])]:
+        assert str(points) in texts
+    both = await site.get(f"/tables/{played.id}/sheet", headers={"Accept": "application/json, image/svg+xml"})
+    assert both.json() == shown
+
+
+async def test_deals_page_to_the_end(site, log):
+    """Pages of the deals run to the end without a gap or a repeat, whatever is played meanwhile."""
+    played = await PlayedTable(log, 3, target=40).play(deals=7)
+    numbers, cursor = [], {}
+    while True:
+        page = await site.read(played, "/deals", limit=3, **cursor)
+        numbers += [deal["number"] for deal in page["deals"]]
+        if page["cursor"] is None:
+            break
+        cursor = {"cursor": page["cursor"]}
+    assert numbers == [1, 2, 3, 4, 5, 6, 7]
+
+
+async def test_audit_shows_every_commit_with_its_hash(site, log):
+    """`/audit` lists all commits in order; what it shows of a commit is the very JSON whose SHA-256 is its hash."""
+    played = await PlayedTable(log, 4).play(deals=2)
+    commits, cursor = [], {}
+    while True:
+        page = await site.read(played, "/audit", limit=20, **cursor)
+        commits += page["commits"]
+        if page["cursor"] is None:
+            break
+        cursor = {"cursor": page["cursor"]}
+    assert [commit["revision"] for commit in commits] == list(range(1, len(played.commits) + 1))
+    for shown, recorded in zip(commits, played.commits, strict=True):
+        again = json.dumps(shown["commit"], separators=(",", ":"), ensure_ascii=False).encode()
+        assert again == recorded.data
+        assert hashlib.sha256(again).hexdigest() == shown["hash"]
+
+
+async def test_no_answer_holds_a_hidden_card(site, log):
+    """While a deal goes on, no answer to anybody holds its hands, talon, discard or seed, or the bytes of a commit that seals them."""
+    played = await PlayedTable(log, 6, target=40).play(deals=1)
+    while phase(played.pulka) != "play":
+        await played.step()
+        if phase(played.pulka) == "between_deals":
+            await played.step()
+    paths = ("/sheet", "/deals", "/deals/1", "/score-file", "/audit?limit=200", "/audit/verify")
+    answers = [(await site.get(f"/tables/{played.id}{path}", who)).text for path in paths for who in (None, *played.seats)]
+    secrets = played.pulka.secrets
+    sealed = [secrets.server_seed, secrets.talon, *secrets.hands, *filter(None, [secrets.discard])]
+    for answer in answers:
+        assert not any(secret in answer for secret in sealed)
+    audit = await site.read(played, "/audit", limit=200)
+    of_this_deal = [commit for commit in audit["commits"] if commit["deal"] == played.pulka.number]
+    assert of_this_deal
+    assert all(commit["commit"] is None for commit in of_this_deal)
+    assert all(commit["commit"] is not None for commit in audit["commits"] if commit["deal"] < played.pulka.number)
+
+
+async def test_a_private_table_is_its_players(site, log):
+    """A private table's books are read by those who sit there; others are refused, on every path (5.5)."""
+    played = await PlayedTable(log, 8, **HIDDEN).play(deals=1)
+    for path in ("/sheet", "/deals", "/deals/1", "/score-file", "/audit", "/audit/verify"):
+        await site.read(played, path, played.seats[1])
+        stranger = await site.get(f"/tables/{played.id}{path}", "0-somebody")
+        assert (stranger.status_code, stranger.json()["code"]) == (403, "not_seated")
+        nobody = await site.get(f"/tables/{played.id}{path}")
+        assert nobody.status_code == 401
+        assert "www-authenticate" in nobody.headers
+    for path in (f"/players/{played.seats[0]}/deals", f"/players/{played.seats[0]}/statement"):
+        answer = (await site.get(path)).json()
+        assert (answer.get("deals"), answer.get("pulkas")) in ((None, []), ([], None))
+    assert (await site.get(f"/players/{played.seats[0]}/deals", played.seats[2])).json()["deals"]
+
+
+async def test_spectators_are_whole_deals_late(site, log):
+    """With `delay_deals` 1 who has no seat sees the deals before the present one; players see all; everybody all when the pulka is over."""
+    played = await PlayedTable(log, 9, target=4, **late(1)).play(deals=3)
+    await played.step()  # the fourth deal begins
+    assert [len((await site.read(played, "/sheet", who))["deals"]) for who in (None, played.seats[0])] == [3, 3]
+    played_on = await played.play(deals=4)
+    assert played_on.pulka.number == 4
+    own, others = await site.read(played, "/sheet", played.seats[0]), await site.read(played, "/sheet")
+    assert (len(own["deals"]), len(others["deals"])) == (4, 3)
+    assert others["as_of"] < own["as_of"]
+    assert others["position"] != own["position"]
+    assert (await site.get(f"/tables/{played.id}/deals/4")).status_code == 404
+    assert (await site.read(played, "/deals/4", played.seats[0]))["players"] == 3
+    audit = await site.read(played, "/audit", limit=200)
+    assert max(commit["deal"] for commit in audit["commits"]) == 3
+    assert [deal["number"] for deal in (await site.get(f"/players/{played.seats[0]}/deals")).json()["deals"]] == [3, 2, 1]
+    verdict = await site.read(played, "/audit/verify")
+    assert (verdict["verified"], verdict["commits"]) == (True, audit["commits"][-1]["revision"])
+    await played.play()
+    assert played.pulka.status == "over"
+    assert len((await site.read(played, "/sheet"))["deals"]) == played.pulka.number
+
+
+async def test_a_statement_of_closed_pulkas(site, log):
+    """A closed pulka stands in its players' statements with what its settlement gave each; its lines sum to zero."""
+    played = await PlayedTable(log, 10, target=4).play()
+    assert played.pulka.status == "over"
+    sheet = await site.read(played, "/sheet")
+    assert sheet["closed"]
+    lines = [(await site.get(f"/players/{player}/statement")).json()["pulkas"] for player in played.seats]
+    assert [[line["rounded"] for line in one] for one in lines] == [[whists] for whists in sheet["settlement"]["rounded"]]
+    assert [one[0]["net"] for one in lines] == sheet["settlement"]["net"]
+    assert sum(one[0]["rounded"] for one in lines) == 0
+
+
+async def test_at_least_waits_and_gives_up(site, log, projector):
+    """`at_least` answers from rows that show that position, 503 with Retry-After when they do not in time, 400 when it is no position."""
+    played = await PlayedTable(log, 12).play(deals=1)
+    await site.read(played, "/sheet")
+    stream, _, sequence = played.commits[-1].position.partition(":")
+    assert projector.at_least.parse(f"{stream}:{sequence}") == (stream, int(sequence))
+    early = await site.get(f"/tables/{played.id}/sheet", at_least=f"{stream}:{int(sequence) + 1}")
+    assert (early.status_code, early.json()["code"]) == (503, "unavailable")
+    assert early.headers["retry-after"]
+    for bad in ("", "LOBBY_0:1", "TABLE_0:-1", "x"):
+        answer = await site.get(f"/tables/{played.id}/sheet", at_least=bad)
+        assert (answer.status_code, answer.json()["path"]) == (400, "at_least")
+
+
+@pytest.mark.parametrize(
+    "query", ["as=nobody", "limit=0", "limit=201", "limit=x", "cursor=%21", "cursor=LTE", "cursor=Inh4Ig", "limit=1&limit=2"]
+)
+async def test_what_is_asked_wrongly_is_refused(site, log, query):
+    """Unknown, repeated and impossible query parameters are 400 problems, never passed over."""
+    played = await PlayedTable(log, 13).play(commits=2)
+    await site.read(played, "/sheet")
+    answer = await site.get(f"/tables/{played.id}/deals?{query}")
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed")
+
+
+@pytest.mark.parametrize("table_id", ["x", "0-" + "a" * 26, "0-" + "a" * 25 + "'"])
+async def test_unknown_tables(site, table_id):
+    """A table that the books do not know is 404 `no_such_table`, on every path."""
+    for path in ("sheet", "deals", "deals/1", "score-file", "audit", "audit/verify"):
+        answer = await site.get(f"/tables/{table_id}/{path}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "no_such_table")

@@ -1,0 +1,202 @@
+"""A table as the service keeps it: turns, repeats, time-outs, the reveal, and what each viewer may know."""
+
+from __future__ import annotations
+
+import itertools
+
+import msgspec
+import pytest
+
+from services.table.table import Table, Turn, deadline, fold, initial
+from services.table.view import view
+from shared.eventlog.aggregates import Committed, Mismatch, Nothing, RefusedAt, Request
+from shared.events import address
+from shared.events.commit import decode
+from shared.events.redaction import PublicCodec
+from shared.events.sealing import TableCodec
+from shared.rules import pulka as match
+from shared.rules.game_events import CardsDealt, DealRevealed, DealScored, DealStarted, DeckCut, TurnTimedOut
+from shared.rules.moves import Bid, Cut, Play, Seed
+from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
+
+
+@pytest.mark.parametrize(
+    ("convention", "players"), [("sochi", 3), ("leningrad", 3), ("rostov", 3), ("code", 3), ("sochi", 4), ("leningrad", 4), ("rostov", 4)]
+)
+async def test_a_pulka_runs_to_its_end_and_folds_the_same_from_the_log(convention, players):
+    """What the log folds to is what was played live, to the settlement, and the settlement sums to zero (4.2.14)."""
+    playing = await Playing(convention, players, target=2).open()
+    for _ in range(5_000):
+        if (await playing.table()).pulka.status == "over":
+            break
+        await playing.step()
+    live = await playing.table()
+    assert live.pulka.status == "over"
+    assert sum(live.pulka.settlement["rounded"]) == 0
+    codec, table = TableCodec(KEYS), initial(address.table(TABLE_ID))
+    for recorded in await playing.log.read(address.table(TABLE_ID)):
+        commit = decode(recorded.data)
+        table = fold(table, commit, codec.open(commit))
+    assert table == live
+
+
+async def test_the_deal_follows_commitment_seeds_and_cut_and_is_revealed():
+    """The cut deals at once; with the score everything that was hidden is revealed (3.2.5, 3.2.8)."""
+    playing = await Playing().open()
+    pulka = (await playing.table()).pulka
+    await playing.send(PLAYERS[0], Seed("c0ffee"))
+    cut = await playing.send(pulka.seats[match.cutter(pulka)], Cut(7))
+    assert [type(event) for event in cut.events] == [DeckCut, CardsDealt]
+    dealt = cut.events[1]
+    await playing.until("between_deals")
+    events = [
+        event for recorded in await playing.log.read(address.table(TABLE_ID)) for event in playing.tables.codec.open(decode(recorded.data))
+    ]
+    revealed = next(event for event in events if isinstance(event, DealRevealed))
+    started = next(event for event in events if isinstance(event, DealStarted))
+    assert (revealed.server_seed, revealed.hands, revealed.talon) == (started.server_seed, dealt.hands, dealt.talon)
+    assert isinstance(events[events.index(revealed) - 1], DealScored)
+
+
+async def test_a_repeat_gives_the_first_answer_also_much_later():
+    """The same key with the same move is one event and one answer; with another move it is refused."""
+    playing = await Playing().open()
+    pulka = (await playing.table()).pulka
+    cutter = pulka.seats[match.cutter(pulka)]
+    first = await playing.send(cutter, Cut(9), key="mine")
+    await playing.until("play")
+    again = await playing.send(cutter, Cut(9), key="mine")
+    assert (again.repeated, again.recorded, again.events) == (True, first.recorded, first.events)
+    with pytest.raises(Mismatch):
+        await playing.send(cutter, Cut(10), key="mine")
+
+
+async def test_a_late_move_does_not_land_in_the_next_turn():
+    """With `If-Match` a move holds for the turn that its sender saw, and for no later one."""
+    playing = await Playing().open()
+    before = await playing.until("auction")
+    await playing.step()
+    seat = match.to_act((await playing.table()).pulka)
+    late = await playing.send(PLAYERS[seat], Bid("pass"), if_match=before.revision)
+    assert isinstance(late, RefusedAt)
+    assert late.refused.code == "stale_revision"
+    assert isinstance(await playing.send(PLAYERS[seat], Bid("pass"), if_match=late.revision), Committed)
+
+
+async def test_a_foreign_player_has_no_say():
+    """A seat follows from the pulka's first event and from nothing that a client says (5.5)."""
+    playing = await Playing().open()
+    outcome = await playing.send("eve", Cut(9))
+    assert outcome.refused.code == "not_seated"
+
+
+async def test_a_time_out_makes_the_default_move_once():
+    """At his time-out the cutter cuts at 16; two sweeps of one turn decide to one event."""
+    playing = await Playing(terms={"clock": {"move_s": 30, "cut_s": 5}}).open()
+    table = await playing.table()
+    assert deadline(table) == table.turn_began + 5_000
+    turn = Turn(table.turn_revision, deadline(table))
+    done = await playing.tables.time_out(TABLE_ID, turn, deadline(table) + 1)
+    assert done.events[0] == TurnTimedOut(match.cutter(table.pulka), deadline(table))
+    assert done.events[1] == DeckCut(match.cutter(table.pulka), 16)
+    again = await playing.tables.time_out(TABLE_ID, turn, deadline(table) + 2)
+    assert again.repeated
+
+
+async def test_of_a_late_move_and_a_time_out_exactly_one_wins():
+    """A time-out of a turn that a move has ended decides to nothing."""
+    playing = await Playing().open()
+    table = await playing.until("auction")
+    await playing.step()
+    late = await playing.tables.time_out(TABLE_ID, Turn(table.turn_revision, deadline(table)), playing.now)
+    assert isinstance(late, Nothing)
+
+
+async def test_every_phase_ends_by_time_outs_alone():
+    """With nobody moving at all, default moves bring deal after deal to its end, so that no table hangs."""
+    playing = await Playing("rostov", target=1).open()
+    for _ in range(400):
+        table = await playing.table()
+        if table.pulka.number == 3:
+            break
+        if match.phase(table.pulka) == "between_deals":
+            await playing.step()
+        else:
+            await playing.tables.time_out(TABLE_ID, Turn(table.turn_revision, deadline(table)), deadline(table))
+    assert table.pulka.number == 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("players", [3, 4])
+async def test_no_viewer_is_shown_a_card_that_he_may_not_know(players, seed):
+    """A search through every byte of every view and frame, for every seat and a spectator, finds hidden cards nowhere."""
+    playing = await Playing(players=players, seed=seed, target=2).open()
+    redaction = PublicCodec(KEYS)
+    shown = 0
+    for _ in range(300):
+        table = await playing.table()
+        if table.pulka.status == "over":
+            break
+        outcome = await playing.step()
+        after = outcome.loaded.state
+        for seat in (None, *range(players)):
+            hidden = _hidden_cards(after, seat)
+            frame = msgspec.json.encode([_without_contracts(event) for event in redaction.redacted(outcome.commit, seat)]).decode()
+            body = msgspec.json.encode(_without_offers(view(after, seat, "", 0, []))).decode()
+            for card, text in itertools.product(hidden, (frame, body)):
+                shown += 1
+                assert card not in text, (card, seat, match.phase(after.pulka))
+            assert after.pulka.secrets.server_seed == "" or after.pulka.secrets.server_seed not in frame + body
+    assert shown > 3_000  # the search looked at something, however short the deals were
+
+
+def _hidden_cards(table: Table, seat: int | None) -> set[str]:
+    """The cards that `seat` has no way to know: not his, never shown, never played."""
+    deal = table.pulka.deal
+    if deal is None:
+        return set()
+    unknown = " ".join((*table.pulka.secrets.hands, table.pulka.secrets.talon)).split()
+    known = set() if seat is None else set(table.pulka.secrets.hands[seat].split())
+    if deal.declarer is not None:
+        known |= set(table.pulka.secrets.talon.split())
+    for owner in range(table.pulka.players):
+        if deal.game.laid >> owner & 1 or (deal.setup.resting == seat and deal.game.looked == owner):
+            known |= set(table.pulka.secrets.hands[owner].split())
+    played = deal.play.played if deal.play else 0
+    known |= {card for card in unknown if played >> match.deals.CARD_NUMBER[card] & 1}
+    if deal.play:
+        known |= {opened.card for opened in (*deal.play.trick, *deal.play.previous)}
+        known |= set(table.pulka.secrets.talon.split()[: min(deal.play.number, deal.play.course.talon_tricks)])
+    return set(unknown) - known
+
+
+def _without_offers(body: dict) -> dict:
+    """The view without what names contracts, whose text ("7S") looks like cards and depends on the auction alone."""
+    kept = dict(_without_contracts(body), auction=[])
+    kept["legal"] = [move for move in body["legal"] if move["type"] not in {"bid", "contract"}]
+    return kept
+
+
+def _without_contracts(record: dict) -> dict:
+    """The record without bid and contract: "7S" is both a contract and a card, and the auction is public."""
+    return {name: value for name, value in record.items() if name not in {"bid", "contract"}}
+
+
+async def test_the_same_revision_cannot_be_decided_twice():
+    """Two moves on one revision: one stands, the other is decided anew on what the first left, and refused."""
+    playing = await Playing().open()
+    table = await playing.until("auction")
+    seat = match.to_act(table.pulka)
+    one = await playing.send(PLAYERS[seat], Bid("pass"))
+    other = await playing.send(PLAYERS[seat], Bid("pass"))
+    assert isinstance(one, Committed)
+    assert isinstance(other, RefusedAt)
+    assert other.revision == one.commit.revision
+
+
+async def test_moves_of_a_table_that_never_began_are_refused_without_an_event():
+    """Nothing is written for a table that the lobby has not filled."""
+    playing = Playing()
+    outcome = await playing.tables.move(TABLE_ID, "ann", Play("AS"), None, Request(command_id="k", actor="ann", digest="", now=1))
+    assert (outcome.refused.code, outcome.revision) == ("not_seated", 0)
+    assert await playing.log.head(address.table(TABLE_ID)) is None

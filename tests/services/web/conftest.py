@@ -1,0 +1,156 @@
+"""A small application of the same parts that the services use, in process and on a real port."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+import uvicorn
+from litestar import Request, Router, get, post
+from litestar.di import NamedDependency, Provide
+from litestar.params import FromPath, FromQuery, JSONBody
+from litestar.response import Stream
+
+from shared.eventlog.aggregates import Mismatch, QueueFull
+from shared.eventlog.port import Conflict, OutcomeUnknown, StorageFull, Unavailable
+from shared.events.keys import MasterKeys
+from shared.rules.moves import AnyMove
+from shared.rules.refusal import Refused
+from shared.web import application, auth
+from shared.web.auth import Caller, Tokens
+from shared.web.problems import refusal
+from shared.web.service import Service
+from shared.web.settings import Settings
+from shared.web.streaming import Frame, Streams
+
+TROUBLES = {
+    "mismatch": Mismatch(3),
+    "queue": QueueFull(),
+    "conflict": Conflict(None),
+    "unknown": OutcomeUnknown(),
+    "full": StorageFull(),
+    "away": Unavailable(),
+    "postgres": ConnectionRefusedError("secret address"),
+    "defect": KeyError("AS KS"),
+}
+
+
+@post("/echo/{table_id:str}")
+async def echo(table_id: FromPath[str], data: JSONBody[AnyMove], limit: FromQuery[int] = 5) -> dict[str, Any]:
+    return {"table": table_id, "move": msgspec.to_builtins(data), "limit": limit}
+
+
+@post("/key")
+async def key(idempotency_key: NamedDependency[str], if_match: NamedDependency[int | None]) -> dict[str, Any]:
+    return {"key": idempotency_key, "if_match": if_match}
+
+
+@get("/who")
+async def who(viewer: NamedDependency[Caller | None]) -> dict[str, Any]:
+    return {"player": viewer and viewer.player}
+
+
+@get("/mine")
+async def mine(caller: NamedDependency[Caller]) -> dict[str, Any]:
+    caller.require(auth.PLAY)
+    return {"player": caller.player}
+
+
+@get("/trouble/{kind:str}")
+async def trouble(kind: FromPath[str]) -> None:
+    if kind == "refused":
+        raise refusal(Refused("must_follow_suit", "3.9.3", "Follow suit."), 17)
+    raise TROUBLES[kind]
+
+
+class Source:
+    """Frames that a test pushes, and whether the stream has let go of them."""
+
+    def __init__(self) -> None:
+        self.frames: asyncio.Queue[Frame | Exception | None] = asyncio.Queue()
+        self.closed = asyncio.Event()
+        self.streams = Streams()
+
+    async def read(self, after: int) -> AsyncIterator[Frame]:
+        try:
+            while (frame := await self.frames.get()) is not None:
+                if isinstance(frame, Exception):
+                    raise frame
+                if frame.id is None or frame.id > after:
+                    yield frame
+        finally:
+            self.closed.set()
+
+    async def heartbeat(self, last: int | None) -> Frame:
+        return Frame("heartbeat", msgspec.json.encode({"revision": last}))
+
+
+@get("/stream")
+async def stream(
+    request: Request[Any, Any, Any],
+    viewer: NamedDependency[Caller | None],
+    resume_after: NamedDependency[int | None],
+    source: NamedDependency[Source],
+) -> Stream:
+    return source.streams.open(request, viewer, source.read(resume_after or 0), source.heartbeat)
+
+
+async def nothing() -> None:
+    """A start and a stop."""
+
+
+@pytest.fixture
+def master(tmp_path):
+    path = tmp_path / "master_keys"
+    return MasterKeys.create(path, "k1", secrets.token_bytes(32)), path
+
+
+@pytest.fixture
+def tokens(master):
+    return Tokens(master[0])
+
+
+@pytest.fixture
+def health():
+    return {"status": "ok"}
+
+
+@pytest.fixture
+def source():
+    return Source()
+
+
+@pytest.fixture
+def app(master, health, source):
+    async def told() -> dict[str, Any]:
+        return health
+
+    provided = {"source": Provide(lambda: source, sync_to_thread=False)}
+    routes = Router("/", route_handlers=[echo, key, who, mine, trouble, stream], dependencies=provided)
+    service = Service(name="small", start=nothing, stop=nothing, health=told, routes=[routes])
+    return application.build([service], Settings(master_keys_file=str(master[1])))
+
+
+@pytest.fixture
+async def client(app):
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+        yield client
+
+
+@pytest.fixture
+async def served(app):
+    """A client of the application on a real port: streams need one."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
+    serving = asyncio.create_task(server.serve([listener]))
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=5) as client:
+        yield client
+    server.should_exit = True
+    await serving
+    listener.close()

@@ -1,0 +1,147 @@
+"""Streams: two forms, a cursor, heartbeats, limits, slow clients, an orderly end. On a real port."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import msgspec
+import pytest
+
+from shared.web import streaming
+from shared.web.streaming import Frame, as_ndjson, as_sse, negotiate
+
+NDJSON = {"Accept": "application/x-ndjson"}
+
+
+def commit(revision, **more):
+    return Frame("commit", msgspec.json.encode({"revision": revision, **more}), revision)
+
+
+def push(source, *frames):
+    for frame in frames:
+        source.frames.put_nowait(frame)
+
+
+async def lines_of(answer, count):
+    lines = []
+    async for line in answer.aiter_lines():
+        lines.append(line)
+        if len(lines) == count:
+            break
+    return lines
+
+
+def test_two_forms():
+    """One frame reads the same as a Server-Sent Event and as a line of NDJSON."""
+    assert as_sse(commit(7)) == b'id: 7\nevent: commit\ndata: {"revision":7}\n\n'
+    assert as_ndjson(commit(7)) == b'{"frame":"commit","revision":7}\n'
+    assert as_sse(Frame("heartbeat", b"{}")) == b"event: heartbeat\ndata: {}\n\n"
+    assert as_ndjson(Frame("heartbeat", b"{}")) == b'{"frame":"heartbeat"}\n'
+
+
+@pytest.mark.parametrize(
+    ("accept", "form"),
+    [(None, as_sse), ("*/*", as_sse), ("text/event-stream", as_sse), ("application/x-ndjson, text/event-stream", as_ndjson)],
+)
+def test_the_form_is_negotiated(accept, form):
+    """`Accept` picks the form; SSE is the default."""
+    assert negotiate(accept) is form
+
+
+async def test_frames_arrive_and_end(served, source):
+    """Frames come in order with their ids; the stream ends with them and lets go of its source."""
+    push(source, commit(1), commit(2), None)
+    async with served.stream("GET", "/stream") as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        assert answer.headers["cache-control"] == "no-store, no-transform"
+        body = await answer.aread()
+    assert body == as_sse(commit(1)) + as_sse(commit(2))
+    await asyncio.wait_for(source.closed.wait(), 2)
+    assert source.streams.count == 0
+
+
+@pytest.mark.parametrize(("headers", "query"), [({"Last-Event-ID": "1"}, ""), ({}, "?after=1"), ({"Last-Event-ID": "1"}, "?after=0")])
+async def test_the_cursor(served, source, headers, query):
+    """`Last-Event-ID` or `?after=` resume after that revision; the header, which a browser keeps up to date, wins."""
+    push(source, commit(1), commit(2), None)
+    answer = await served.get(f"/stream{query}", headers={**headers, **NDJSON})
+    assert answer.headers["content-type"] == "application/x-ndjson"
+    assert answer.text == '{"frame":"commit","revision":2}\n'
+
+
+@pytest.mark.parametrize("after", ["-1", "x", "1.5", "", "٣", "9" * 30])
+async def test_a_cursor_that_cannot_be_read(served, after):
+    """A malformed cursor is 400, in the query and in the header."""
+    answer = await served.get("/stream", params={"after": after})
+    assert (answer.status_code, answer.json()["path"]) == (400, "after")
+    answer = await served.get("/stream", headers={"Last-Event-ID": after.encode()})
+    assert (answer.status_code, answer.json()["path"]) == (400, "Last-Event-ID")
+
+
+async def test_an_accept_without_either_form(served):
+    """A client that takes neither form is told so: 406."""
+    answer = await served.get("/stream", headers={"Accept": "text/csv"})
+    assert (answer.status_code, answer.json()["code"]) == (406, "not_acceptable")
+
+
+async def test_heartbeats_carry_the_cursor(served, source):
+    """A quiet stream beats, each time with the revision last sent."""
+    source.streams.heartbeat = 0.05
+    push(source, commit(5))
+    async with served.stream("GET", "/stream", headers=NDJSON) as answer:
+        assert await lines_of(answer, 3) == ['{"frame":"commit","revision":5}', *['{"frame":"heartbeat","revision":5}'] * 2]
+
+
+async def test_the_limit_of_streams(served, source, tokens):
+    """Over the stated limit a token gets 429 with `Retry-After` and its quota; a closed stream makes room."""
+    source.streams._per_token = 1
+    headers = {"Authorization": f"Bearer {tokens.issue('3-abc', ('read',), int(time.time()))}"}
+    push(source, commit(1))
+    async with served.stream("GET", "/stream", headers=headers) as answer:
+        assert (answer.headers["ratelimit-limit"], answer.headers["ratelimit-remaining"]) == ("1", "0")
+        refused = await served.get("/stream", headers=headers)
+        assert (refused.status_code, refused.json()["code"]) == (429, "too_many_streams")
+        assert refused.headers["retry-after"] == "5"
+    await asyncio.wait_for(source.closed.wait(), 2)
+    push(source, None)
+    assert (await served.get("/stream", headers=headers)).status_code == 200
+
+
+async def test_a_slow_client_is_dropped(served, source):
+    """A client that takes nothing for the stall time is cut off; one that takes its frames late, but takes them, gets every one."""
+    source.streams.stall = 0.2
+    source.streams.queue = 4
+    large = "x" * 100_000
+    for number in range(1, 200):  # 20 MB: more than the sockets between hold
+        push(source, commit(number, padding=large))
+    async with served.stream("GET", "/stream", headers=NDJSON) as answer:
+        await asyncio.wait_for(source.closed.wait(), 5)
+        assert source.streams.count == 0
+        received = 0
+        with pytest.raises(Exception, match=r"peer closed|incomplete"):  # noqa: PT012 - the break comes while reading
+            async for line in answer.aiter_lines():
+                received += line.endswith("}")
+    assert 0 < received < 199
+
+
+async def test_a_source_that_fails(served, source):
+    """When the log goes away the stream ends, so that the client comes back with its cursor."""
+    push(source, commit(1), ConnectionError("gone"))
+    answer = await served.get("/stream", headers=NDJSON)
+    assert answer.text == '{"frame":"commit","revision":1}\n'
+
+
+async def test_the_process_stops(served, source):
+    """A stop ends every stream at once and in order, and takes no new one."""
+    push(source, commit(1))
+    async with served.stream("GET", "/stream", headers=NDJSON) as answer:
+        assert len(await lines_of(answer, 1)) == 1
+        source.streams.close()
+        await asyncio.wait_for(source.closed.wait(), 2)
+    assert (await served.get("/stream")).status_code == 503
+
+
+def test_the_heartbeat_is_as_published():
+    """Clients rely on a heartbeat every 15 s (FORMATS, Revisions and frames)."""
+    assert streaming.Streams().heartbeat == 15
