@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import asyncpg
 import nats
@@ -46,6 +46,15 @@ def namespace(request: pytest.FixtureRequest) -> Iterator[str]:
         asyncio.run(_clear_schemas(request.getfixturevalue("postgres_dsn"), name))
 
 
+@pytest.fixture
+async def connection(postgres_dsn: str, namespace: str, schema: str) -> AsyncIterator[asyncpg.Connection]:
+    """A connection to look at the rows in `schema`, which each folder names; every schema under the namespace goes with it."""
+    connection = await asyncpg.connect(postgres_dsn, server_settings={"search_path": schema})
+    yield connection
+    await _drop_schemas(connection, namespace)
+    await connection.close()
+
+
 async def _clear_streams(url: str, name: str) -> None:
     client = await nats.connect(url)
     for configuration in configurations(Namespace(name), 1, None):
@@ -55,6 +64,10 @@ async def _clear_streams(url: str, name: str) -> None:
 
 async def _clear_schemas(dsn: str, name: str) -> None:
     connection = await asyncpg.connect(dsn)
-    for row in await connection.fetch("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)", name):
-        await connection.execute(f'DROP SCHEMA "{row["nspname"]}" CASCADE')
+    await _drop_schemas(connection, name)
     await connection.close()
+
+
+async def _drop_schemas(connection: asyncpg.Connection, prefix: str) -> None:
+    for row in await connection.fetch("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)", prefix):
+        await connection.execute(f'DROP SCHEMA "{row["nspname"]}" CASCADE')

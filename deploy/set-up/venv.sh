@@ -12,9 +12,9 @@ missing() {
     exit 2
 }
 
-# What the environment was made from. The folder counts too: the scripts in .venv/bin hold its path.
+# What the environment was made from. The folder counts too: see `moved`.
 state() {
-    { pwd; cat requirements.lock pyproject.toml; } | cksum
+    { pwd -P; cat requirements.lock pyproject.toml; } | cksum
 }
 
 if [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$(state)" ] && "$venv/bin/python" -c '' 2>/dev/null; then
@@ -25,9 +25,13 @@ fits() { # a name may exist and still not run (pyenv), or be too old
     "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
 }
 
-if ! fits "$venv/bin/python" || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
+moved() { # the scripts in .venv/bin name their Python by its whole path
+    grep -q '^command = ' "$venv/pyvenv.cfg" && ! grep -qF -- " $(pwd -P)/$venv" "$venv/pyvenv.cfg"
+}
+
+if ! fits "$venv/bin/python" || ! "$venv/bin/python" -m pip --version >/dev/null 2>&1 || moved; then
     python=
-    for name in python3.13 python3.12 python3.11 python3.14 python3; do # the tested ones first
+    for name in ${PYTHON:+"$PYTHON"} python3.13 python3.12 python3.11 python3.14 python3; do # a wish, then the tested ones
         if fits "$name"; then
             python=$name
             break

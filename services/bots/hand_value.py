@@ -139,11 +139,6 @@ def _without_trumps(hand: int) -> float:
     return total
 
 
-def best_strain(hand: int) -> tuple[int, float]:
-    """The strain (0..4) in which ten cards take most, and how many."""
-    return max(((strain, declarer_tricks(hand, strain)) for strain in range(5)), key=lambda pair: pair[1])
-
-
 #: A defender's tricks from guarded honours in a side suit: first rounds stand, third rounds are trumped.
 _SIDE = {ACE: 0.9, KING: 0.5, QUEEN: 0.15, ACE | KING: 1.55, ACE | QUEEN: 1.2, KING | QUEEN: 0.95, ACE | KING | QUEEN: 1.8}
 

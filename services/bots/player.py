@@ -18,7 +18,7 @@ _NOTHING = Memory()
 
 
 def choose(view: dict[str, Any], generator: random.Random, memory: Memory = _NOTHING) -> dict[str, Any]:
-    """A move for the viewer, who is on turn: always one of `view["legal"]`, with its free fields filled in (FORMATS, Moves).
+    """A move for the viewer, who is on turn: always one of `view["legal"]`, with its free fields filled in (docs/formats.md: Moves).
 
     Raises `ValueError` when the view offers no move.
     """

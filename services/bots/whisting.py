@@ -10,7 +10,6 @@ from shared.rules.contract import LEVEL, OBLIGATION, STRAIN, STRAINS
 
 #: What a partner of whom nothing is known takes against a game of this level.
 _PARTNER: Final = {6: 1.8, 7: 1.3, 8: 0.9, 9: 0.5, 10: 0.25}
-_WHISTED: Final = 0.5  # tricks more when the partner has whisted
 _PASSED: Final = -0.4  # tricks less when he has passed
 _OPEN: Final = 0.4  # tricks that two open hands gain together
 _OWN_SHARE: Final = {6: 1.7, 7: 0.9, 8: 0.9, 9: 0.9, 10: 0.9}  # a second whister answers for half, from eight on for the one trick (3.8.6)

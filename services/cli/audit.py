@@ -15,13 +15,13 @@ from rich.console import Console
 from rich.progress import Progress
 
 from services.cli.composition import require_reachable
-from services.ledger.books import STREAMS, Books
+from services.cli.logs import log_to
+from services.ledger.books import Books
 from services.ledger.verify import tables_in, verify_table
-from shared.eventlog.jetstream import open_log
 from shared.eventlog.port import EventLog, LogError
-from shared.eventlog.streams import DEFAULT_NAMESPACE
-from shared.events.address import is_id, table
+from shared.events.address import TABLE_STREAMS, is_id, table
 from shared.projections.projection import Connection, schema_of
+from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, masked, read_settings, variable
 
@@ -49,6 +49,7 @@ def verify(table_id: str | None, *, as_json: bool) -> None:
     if table_id is not None and not is_id(table_id):
         raise CannotStart(f"{table_id!r} is no table's id")
     require_reachable(settings)
+    log_to(sys.stderr, "warning")  # standard output is the verdict's; retries and the like are no news
     verdicts = asyncio.run(_verified(settings, table_id))
     well = all(verdict["verified"] for verdict in verdicts)
     if as_json:
@@ -73,10 +74,7 @@ def _say(verdicts: list[Verdict], *, every: bool) -> None:
 
 async def _verified(settings: Settings, table_id: str | None) -> list[Verdict]:
     """One verdict a table. Raises `ServersUnreachable`, `CannotStart`."""
-    try:
-        log = await open_log(settings.nats_url, settings.namespace or DEFAULT_NAMESPACE, durable=settings.nats_durable, name="pulka audit")
-    except LogError as wrong:
-        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
+    log = await connected_log(settings, "pulka audit", on_closed=None)
     try:
         connection = await _books(settings)
         try:
@@ -111,7 +109,7 @@ async def _all(log: EventLog, connection: Connection) -> list[Verdict]:
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("tables", total=await connection.fetchval("SELECT count(*) FROM tables"))
-        async with aclosing(tables_in(log, STREAMS)) as addresses:
+        async with aclosing(tables_in(log, TABLE_STREAMS)) as addresses:
             async for address in addresses:
                 seen.add(address.id)
                 verdicts.append({"table_id": address.id, **await verify_table(log, address, connection)})

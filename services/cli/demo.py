@@ -7,6 +7,7 @@ import contextlib
 import random
 import signal
 import sys
+from types import FrameType
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -17,6 +18,7 @@ from rich.console import Console
 
 from services.bots.client import Api, ApiProblem, ApiUnreachable, connect
 from services.bots.seated import Seated
+from services.cli.logs import log_to
 from services.cli.own_server import own_server
 from services.cli.settlement_drawing import drawn_settlement
 from services.ledger.drawn_sheet import sheet_text
@@ -44,7 +46,8 @@ def demo(url: str | None, players: str, convention: str, target: int, pulkas: in
     if url is not None and not url.startswith(("http://", "https://")):
         raise click.BadParameter("begins with http:// or https://", param_hint="--url")
     terms = {"convention": _convention(convention), "players": int(players), "target": target}
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as by Ctrl-C, so that our own server and its folder go too
+    signal.signal(signal.SIGTERM, _as_by_ctrl_c)  # so that our own server and its folder go too
+    log_to(sys.stderr, "warning")  # standard output is the result's; the progress tells the rest
     base = random.SystemRandom().getrandbits(64) if seed is None else seed
     with contextlib.ExitStack() as stack:
         if url is None:
@@ -65,6 +68,12 @@ class Played(msgspec.Struct, frozen=True):
 
     document: dict[str, Any]
     names: tuple[str, ...]
+
+
+def _as_by_ctrl_c(_number: int, frame: FrameType | None) -> None:
+    """What Ctrl-C does at this moment: asyncio has its own way while it runs, which lets every task end."""
+    interrupt = signal.getsignal(signal.SIGINT)
+    (interrupt if callable(interrupt) else signal.default_int_handler)(signal.SIGINT, frame)  # a shell's `&` lets SIGINT be ignored
 
 
 def _convention(text: str) -> Any:

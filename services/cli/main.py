@@ -13,6 +13,15 @@ from shared.web.service import CannotStart
 from shared.web.settings import BadSetting
 
 USAGE = 2  # exit status
+INTERRUPTED = 130  # exit status after Ctrl-C, as shells count it: 128 + SIGINT; 1 would be a failed verification
+AS_JSON = "--json"  # an option of every command
+TOLD = {
+    errno.ENOSPC: "disk full",
+    errno.EDQUOT: "disk full",
+    errno.EACCES: "no permission",
+    errno.EPERM: "no permission",
+    errno.EROFS: "read-only file system",
+}
 COMMANDS = {
     "up": "services.cli.up:up",
     "serve": "services.cli.serve:serve_command",
@@ -47,22 +56,29 @@ def pulka() -> None:
 def main() -> None:
     """Run the command line; what a person can mend is said in one line, not by a traceback."""
     try:
-        pulka.main(prog_name="pulka")
+        sys.exit(pulka.main(prog_name="pulka", standalone_mode=False))
+    except click.ClickException as wrong:
+        if AS_JSON in sys.argv:
+            _fail("usage", wrong.format_message(), wrong.exit_code)
+        wrong.show()
+        sys.exit(wrong.exit_code)
+    except click.Abort:
+        click.echo("pulka: interrupted", err=True)
+        sys.exit(INTERRUPTED)
     except CannotStart as reason:
         _fail("cannot_start" if reason.exit_code == USAGE else "unavailable", str(reason), reason.exit_code)
     except BadSetting as reason:
         _fail("bad_setting", str(reason), USAGE)
     except OSError as reason:
-        if reason.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS):
+        what = TOLD.get(reason.errno or 0)
+        if what is None:
             raise
-        full = reason.errno in (errno.ENOSPC, errno.EDQUOT)
-        where = f": {reason.filename}" if reason.filename else ""
-        _fail("cannot_start", f"{'disk full' if full else 'no permission'}{where}", USAGE)
+        _fail("cannot_start", f"{what}: {reason.filename}" if reason.filename else what, USAGE)
 
 
 def _fail(code: str, message: str, status: int) -> None:
     line = " ".join(message.split())
-    if "--json" in sys.argv:
+    if AS_JSON in sys.argv:
         click.echo(msgspec.json.encode({"error": {"code": code, "message": line}}), err=True)
     else:
         click.echo(f"pulka: {line}", err=True)

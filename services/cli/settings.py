@@ -7,7 +7,7 @@ import os
 import click
 import msgspec
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from shared.web.settings import describe_settings, read_settings
 
@@ -20,7 +20,7 @@ def settings_command(*, as_json: bool) -> None:
     if as_json:
         click.echo(msgspec.json.encode(rows))
         return
-    table = Table("variable", "value", "default", "meaning")
+    table = Table(Column("variable", no_wrap=True), Column("value", overflow="fold"), "default", Column("meaning", overflow="fold"))
     for row in rows:
         table.add_row(row["variable"], _shown(row["value"]), _shown(row["default"]), row["description"])
     Console(soft_wrap=False).print(table)

@@ -1,4 +1,4 @@
-"""The ledger over HTTP (FORMATS: HTTP, in outline): a table's sheet, deals, score file and audit; a player's deals and statement."""
+"""The ledger over HTTP (docs/formats.md: HTTP): a table's sheet, deals, score file and audit; a player's deals and statement."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from services.ledger.desk import Desk, as_of, reader_of
 from services.ledger.drawn_sheet import drawn_sheet
 from shared.web.auth import Caller
 from shared.web.paging import from_cursor, to_cursor
-from shared.web.problems import Problem, malformed
+from shared.web.problems import Problem
 
 PAGE: Final = 50  # deals or commits a page, some 50 KB
 LARGEST_PAGE: Final = 200
-LARGEST_REVISION: Final = 1 << 62  # fits a bigint
 SVG: Final = "image/svg+xml"
 NO_STORE: Final = {"Cache-Control": "no-store"}  # what is seen depends on the token
 
@@ -57,7 +56,7 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     ) -> Response[dict[str, Any]]:
         after = 0 if cursor is None else from_cursor(cursor, int)
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
-            found = await score_sheet.read(connection, table_id, seen.sight.last_deal, after=_int(after), limit=limit + 1)
+            found = await score_sheet.read(connection, table_id, seen.sight.last_deal, after=after, limit=limit + 1)
         page = found[:limit]
         following = to_cursor(page[-1].deal) if len(found) > limit else None
         return Response({"deals": [deal_history.summary(score) for score in page], "cursor": following, **seen.marks}, headers=NO_STORE)
@@ -102,7 +101,7 @@ def audit_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         after = 0 if cursor is None else from_cursor(cursor, int)
         at = desk()
         async with at.table(table_id, viewer, at_least) as (connection, seen):
-            found = await audit_trail.read(connection, table_id, seen.sight.last_deal, after=_int(after), limit=limit + 1)
+            found = await audit_trail.read(connection, table_id, seen.sight.last_deal, after=after, limit=limit + 1)
             revealed = await deal_history.revealed_deals(connection, table_id)
         page = found[:limit]
         try:
@@ -136,6 +135,7 @@ def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         limit: Limit = PAGE,
         at_least: FromQuery[str | None] = None,
     ) -> Response[dict[str, Any]]:
+        _known(player)
         before = None if cursor is None else from_cursor(cursor, tuple[int, str, int])
         at = desk()
         await at.reached(at_least)
@@ -156,6 +156,7 @@ def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         limit: Limit = PAGE,
         at_least: FromQuery[str | None] = None,
     ) -> Response[dict[str, Any]]:
+        _known(player)
         before = None if cursor is None else from_cursor(cursor, tuple[int, str])
         at = desk()
         await at.reached(at_least)
@@ -182,8 +183,7 @@ def _wants_svg(accept: str | None) -> bool:
     return False
 
 
-def _int(after: int) -> int:
-    """A cursor's number, within what Postgres holds."""
-    if not 0 <= after <= LARGEST_REVISION:
-        raise malformed("cursor", "not a cursor of this list")
-    return after
+def _known(player: str) -> None:
+    """Raises 404 for a text that Postgres cannot hold: nobody is called so."""
+    if "\0" in player:
+        raise Problem(404, "no_such_player", "There is no such player.")

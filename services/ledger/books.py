@@ -7,10 +7,8 @@ from typing import Final
 
 from services.ledger import audit_trail, deal_history, score_sheet, statement, tables
 from shared.eventlog.port import Recorded
-from shared.events.address import PARTITIONS
 from shared.projections.projection import Connection
 
-STREAMS: Final = tuple(f"TABLE_{partition}" for partition in range(PARTITIONS))
 VIEWS: Final = (score_sheet, deal_history, audit_trail, statement)  # each a question with its own rows
 
 

@@ -95,7 +95,7 @@ async def revealed_deals(connection: Connection, table_id: str) -> frozenset[int
 
 
 async def deal_record(connection: Connection, table: Table, deal: int) -> dict[str, Any] | None:
-    """Deal `deal` card by card (FORMATS: Deal record), as `pulka replay` takes it; None while it is not scored and revealed."""
+    """Deal `deal` card by card (docs/formats.md: Deal record), as `pulka replay` takes it; None while it is not scored and revealed."""
     row = await connection.fetchrow(
         """
         SELECT table_id, deal, revision, server_seed, hands, talon, discard FROM revealed WHERE table_id = $1 AND deal = $2
@@ -134,7 +134,7 @@ async def deal_record(connection: Connection, table: Table, deal: int) -> dict[s
 
 
 def score_file(table: Table, played: Sequence[Score]) -> dict[str, Any]:
-    """The pulka as a score file (FORMATS: Score file) that `pulka score` brings to the same sheet."""
+    """The pulka as a score file (docs/formats.md: Score file) that `pulka score` brings to the same sheet."""
     file: dict[str, Any] = {
         "format": 1,
         "convention": msgspec.Raw(table.convention.encode()),

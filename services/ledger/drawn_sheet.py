@@ -147,5 +147,11 @@ def _box(sheet: Mapping[str, Any], seat: int, names: Sequence[str], result: int)
     lines += [(f"whists on {names[other]}", whists.get(other, 0)) for other in _clockwise(seat, len(names))]
     lines.append(("result", f"{result:+d}"))
     title = f" {names[seat][: CELL - 4]} "
-    body = [f"│ {label[: CELL - 9]:<{CELL - 9}}{value!s:>7} │" for label, value in lines]
+    body = [f"│ {_spread(label, str(value), CELL - 2)} │" for label, value in lines]
     return [f"┌{title:─^{CELL}}┐", *body, f"└{'─' * CELL}┘"]
+
+
+def _spread(label: str, value: str, width: int) -> str:
+    """`label` at the left and `value` at the right of `width` characters; a long label gives way."""
+    room = width - len(value)
+    return f"{label[: room - 1]:<{room}}{value}"

@@ -7,16 +7,16 @@ from typing import Any, Final
 import asyncpg
 
 from services.ledger.api import audit_routes, player_routes, table_routes
-from services.ledger.books import STREAMS, Books
+from services.ledger.books import Books
 from services.ledger.desk import Desk
 from services.ledger.readers import Readers
-from shared.eventlog.jetstream import JetStreamLog, open_log
-from shared.eventlog.port import LogError
-from shared.eventlog.streams import DEFAULT_NAMESPACE
+from shared.eventlog.jetstream import JetStreamLog
+from shared.events.address import TABLE_STREAMS
 from shared.projections.follow import Pace
 from shared.projections.history import RefusedToRun
 from shared.projections.projection import schema_of
 from shared.projections.projector import Projector
+from shared.web.log_connection import connected_log
 from shared.web.problems import unavailable
 from shared.web.service import CannotStart, ServersUnreachable, Service
 from shared.web.settings import Settings, masked
@@ -51,13 +51,8 @@ class Ledger:
         """Connect and begin to follow. Raises `ServersUnreachable`, and `CannotStart` when the log is not the one that the books are of."""
         settings, books = self._settings, Books()
         schema = schema_of(books, settings.namespace)
-        try:
-            self._log = await open_log(
-                settings.nats_url, settings.namespace or DEFAULT_NAMESPACE, durable=settings.nats_durable, name="pulka ledger"
-            )
-        except LogError as wrong:
-            raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
-        self._projector = Projector(self._log, books, STREAMS, settings.postgres_dsn, schema, PACE)
+        self._log = await connected_log(settings, "pulka ledger")
+        self._projector = Projector(self._log, books, TABLE_STREAMS, settings.postgres_dsn, schema, PACE)
         self._readers = Readers(settings.postgres_dsn, schema)
         try:
             await self._readers.open()

@@ -100,7 +100,7 @@ async def read(connection: Connection, table_id: str, last_deal: int, *, after: 
     rows = await connection.fetch(
         """
         SELECT table_id, deal, revision, at, outcome, written, sheet FROM scores
-        WHERE table_id = $1 AND deal > $2 AND deal <= $3 ORDER BY deal LIMIT $4
+        WHERE table_id = $1 AND deal > $2::bigint AND deal <= $3 ORDER BY deal LIMIT $4
         """,
         table_id,
         after,

@@ -141,7 +141,7 @@ async def deals_of(
         WHERE a.player = $1 AND {_MAY_SEE}
           AND (t.status = 'over' OR s.deal + t.delay_deals <= t.deal
                OR EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id AND own.player = $2))
-          AND ($3::bigint IS NULL OR (s.at, s.table_id, s.deal) < ($3, $4, $5))
+          AND ($3::bigint IS NULL OR (s.at, s.table_id, s.deal) < ($3, $4, $5::bigint))
         ORDER BY s.at DESC, s.table_id DESC, s.deal DESC LIMIT $6
         """,  # noqa: S608 - a constant of ours
         player,

@@ -69,10 +69,9 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One commit as the books are written from it: the table after it, its position and hash, and its events with boxes closed."""
+    """One commit as the books are written from it: the table after it, and its events with boxes closed."""
 
     table: Table
-    position: str
     commit: Commit
     events: tuple[StoredTableEvent, ...]
 
@@ -127,7 +126,7 @@ def lines(batch: Iterable[Recorded], known: dict[str, Table]) -> list[Line]:
             at=commit.at,
             hash=hash_of(recorded.data),
         )
-        written.append(Line(table, recorded.position, commit, events))
+        written.append(Line(table, commit, events))
     return written
 
 
@@ -140,12 +139,6 @@ async def load(connection: Connection, table_ids: Sequence[str]) -> dict[str, Ta
     """The tables that the rows know, by id."""
     rows = await connection.fetch(f"SELECT {_COLUMNS} FROM tables WHERE table_id = ANY($1)", table_ids)  # noqa: S608 - a constant of ours
     return {row["table_id"]: _table(row) for row in rows}
-
-
-async def ids_after(connection: Connection, table_id: str, limit: int) -> list[str]:
-    """The next `limit` table ids after `table_id`, in their order."""
-    rows = await connection.fetch("SELECT table_id FROM tables WHERE table_id > $1 ORDER BY table_id LIMIT $2", table_id, limit)
-    return [row["table_id"] for row in rows]
 
 
 async def write(connection: Connection, before: Collection[str], tables: Iterable[Table]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 
 from services.ledger.tables import Table
-from shared.web.auth import READ, Caller
-from shared.web.problems import Problem
+from shared.web.auth import Caller
+from shared.web.viewing import viewing_seat
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -24,15 +24,8 @@ class Sight(msgspec.Struct, frozen=True):
 def sight_of(table: Table, caller: Caller | None) -> Sight:
     """What `caller` (None: without a token) may see of `table`: a player all of it, others whole deals late, everybody all once it is over.
 
-    Raises 401 or 403 `not_seated` where only the seated may look, 403 when his token does not carry `read`.
+    Raises as `viewing_seat`.
     """
-    if caller is not None:
-        caller.require(READ)
-    if caller is not None and caller.player in table.seats:
-        return Sight(table, table.deal)
-    if table.open_to_all:
-        return Sight(table, table.deal if table.status == "over" else table.deal - table.delay_deals)
-    if caller is None:
-        challenge = {"WWW-Authenticate": 'Bearer realm="pulka"'}
-        raise Problem(401, "token_missing", "Only its players may read this table's books.", headers=challenge)
-    raise Problem(403, "not_seated", "Only its players may read this table's books.", rule="5.5")
+    seat = viewing_seat(caller, table.seats, open_to_all=table.open_to_all)
+    late = seat is None and table.status != "over"
+    return Sight(table, table.deal - table.delay_deals if late else table.deal)

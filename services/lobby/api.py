@@ -1,4 +1,4 @@
-"""The lobby over HTTP (FORMATS: HTTP, in outline): players and tokens. Tables: `table_api`."""
+"""The lobby over HTTP (docs/formats.md: HTTP): players and tokens. Tables: `table_api`."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
             viewer.require(auth.PLAY)  # a token that only reads cannot make itself a longer life
             player, allowed = viewer.player, viewer.scopes
         else:
-            raise Problem(
-                401, "token_missing", "Send a token, or player and password.", headers={"WWW-Authenticate": 'Bearer realm="pulka"'}
-            )
+            raise auth.missing_token("Send a token, or player and password.")
         scopes = tuple(scope for scope in (*HUMAN, auth.BOT) if scope in allowed and (scope in data.scopes or scope == auth.BOT))
         if not scopes:
             raise malformed("scopes", "at least one")
@@ -87,7 +85,7 @@ async def _logged_in(at: Desk, data: NewToken) -> str:
     if data.player is None or data.password is None:
         raise malformed("password" if data.password is None else "player", "player and password go together")
     if not await at.players.knows_password(data.player, data.password):
-        raise Problem(401, "wrong_password", "Player and password do not match.", headers={"WWW-Authenticate": 'Bearer realm="pulka"'})
+        raise Problem(401, "wrong_password", "Player and password do not match.", headers=auth.CHALLENGE)
     return data.player
 
 

@@ -13,19 +13,19 @@ from services.lobby.desk import Desk
 from services.lobby.passwords import Passwords
 from services.lobby.players import Players
 from services.lobby.progress import Progress
-from services.lobby.projection import STREAMS, LobbyRows
+from services.lobby.projection import LobbyRows
 from services.lobby.reads import Reads
 from services.lobby.table_api import orders, seat_routes, table_routes
 from services.lobby.tables import Tables
 from services.lobby.vault import Vault
-from shared.eventlog.jetstream import JetStreamLog, open_log
-from shared.eventlog.port import LogError
-from shared.eventlog.streams import DEFAULT_NAMESPACE
+from shared.eventlog.jetstream import JetStreamLog
+from shared.events.address import LOBBY_STREAMS
 from shared.projections.history import RefusedToRun
 from shared.projections.projection import schema_of
 from shared.projections.projector import Projector
 from shared.web.application import now_ms
 from shared.web.auth import Tokens, master_keys
+from shared.web.log_connection import connected_log
 from shared.web.problems import unavailable
 from shared.web.service import CannotStart, ServersUnreachable, Service
 from shared.web.settings import Settings, masked
@@ -56,13 +56,8 @@ class Lobby:
         settings, rows = self._settings, LobbyRows()
         schema = schema_of(rows, settings.namespace)
         vault = Vault(self._database, self._keys, settings.namespace)
-        try:
-            log = self._log = await open_log(
-                settings.nats_url, settings.namespace or DEFAULT_NAMESPACE, durable=settings.nats_durable, name="pulka lobby"
-            )
-        except LogError as wrong:
-            raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
-        self._projector = Projector(log, rows, STREAMS, settings.postgres_dsn, schema)
+        log = self._log = await connected_log(settings, "pulka lobby")
+        self._projector = Projector(log, rows, LOBBY_STREAMS, settings.postgres_dsn, schema)
         try:
             await self._database.open(vault.ddl)
             await self._projector.start()

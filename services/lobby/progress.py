@@ -12,18 +12,17 @@ import time
 from contextlib import aclosing
 from typing import Any, Final
 
-import asyncpg
 import structlog
 
 from services.lobby.database import Database
-from shared.eventlog.port import EventLog, LogError, Recorded
+from shared.eventlog.port import EventLog, Recorded
 from shared.events import address
-from shared.events.address import PARTITIONS
+from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.events.upcast import stored_table_events
+from shared.projections.status import PASSING
 from shared.rules.game_events import PulkaClosed, PulkaOpened, PulkaRefused
 
-STREAMS: Final = tuple(f"TABLE_{partition}" for partition in range(PARTITIONS))
 RANK: Final = {"playing": 1, "over": 2, "refused": 2}
 SAVE_S: Final = 5.0  # seconds between saved positions: what a restart reads again is passed over at 100,000 commits a second
 BACKOFF_S: Final = (0.1, 2.0)  # seconds before the first retry and at most: a restarted Postgres is back in under a second
@@ -98,7 +97,7 @@ class Progress:
 
     def start(self) -> None:
         """Begin to follow."""
-        self._tasks = [asyncio.create_task(self._run(stream), name=f"progress {stream}") for stream in STREAMS]
+        self._tasks = [asyncio.create_task(self._run(stream), name=f"progress {stream}") for stream in TABLE_STREAMS]
 
     async def stop(self) -> None:
         """End; what was not saved is read again."""
@@ -123,7 +122,7 @@ class Progress:
                     self._trouble(stream, "log_behind_position")
                 else:
                     await self._follow(stream, position)
-            except (LogError, OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as wrong:
+            except PASSING as wrong:
                 self._trouble(stream, type(wrong).__name__)
             await asyncio.sleep(delay)
             delay = min(2 * delay, BACKOFF_S[1]) if stream in self._troubles else BACKOFF_S[0]

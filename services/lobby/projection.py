@@ -10,13 +10,10 @@ import msgspec
 from services.lobby import progress, tables
 from services.lobby.tables import Table
 from shared.eventlog.port import Recorded
-from shared.events.address import PARTITIONS
 from shared.events.commit import decode
 from shared.events.lobby_events import PlayerSignedUp
 from shared.events.sealing import LobbyCodec
 from shared.projections.projection import Connection
-
-STREAMS: Final = tuple(f"LOBBY_{partition}" for partition in range(PARTITIONS))
 
 DDL: Final = (
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-import asyncpg
 import msgspec
 import structlog
 
@@ -16,9 +15,9 @@ from services.lobby.tables import Table
 from services.lobby.vault import Vault
 from shared.events.personal import open_personal
 from shared.events.sealed import Sealed
+from shared.projections.status import PASSING
 
 LOBBY_STATUSES: Final = frozenset({"open", "full", "starting", "closed"})  # these end when the table's own log begins
-AWAY: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError)
 
 log = structlog.get_logger(__name__)
 _decode = msgspec.json.Decoder(Sealed).decode
@@ -72,7 +71,7 @@ class Reads:
         """The status that the rows know from the table's own log; None when they know none, or Postgres is away."""
         try:
             rows = await self._database.fetch(f'SELECT status FROM "{self._schema}".progress WHERE table_id = $1', table_id)  # noqa: S608 - see `as_of`
-        except AWAY:
+        except PASSING:
             return None
         return rows[0]["status"] if rows else None
 
@@ -84,7 +83,7 @@ class Reads:
         try:
             keys = await self._vault.keys(wanted)
             rows = await self._database.fetch(f'SELECT player, name FROM "{self._schema}".players WHERE player = ANY($1)', wanted)  # noqa: S608 - see `as_of`
-        except AWAY as away:
+        except PASSING as away:
             log.warning("names_unavailable", reason=type(away).__name__)
             return {}
         sealed = {row["player"]: _decode(row["name"]) for row in rows}

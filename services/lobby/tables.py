@@ -17,7 +17,7 @@ from shared.eventlog.aggregates import Aggregates, Committed, Loaded, Nothing, R
 from shared.eventlog.port import EventLog
 from shared.events.address import Address, new_id
 from shared.events.commit import Commit
-from shared.events.keys import MasterKeys, command_digest
+from shared.events.keys import MasterKeys, command_digest, former_digests
 from shared.events.lobby_events import AnyLobbyEvent, PlayerReady, SeatLeft, SeatTaken, TableFilled, TableOpened, TableOver
 from shared.events.sealing import LobbyCodec
 from shared.events.terms import rules_digest
@@ -221,7 +221,7 @@ class Tables:
 
     async def open(self, order: Order, terms: Terms) -> Result:
         """A new table. Its id follows from host and key, so that a repeat finds the first one."""
-        key = self._keys.digest_key("table ids", self._keys.ids[0])  # no aggregate is called so
+        key = self._keys.digest_key("table ids", self._keys.ids[-1])  # no aggregate is called so; a new key in front changes no id
         made_of = secrets.token_bytes(32) if order.key is None else hmac.digest(key, f"{order.player} {order.key}".encode(), "sha256")
         return await self._transact(new_id(made_of), order, ("open", terms), lambda table: open_table(table, order.player, terms))
 
@@ -247,8 +247,15 @@ class Tables:
 
     async def _transact(self, table_id: str, order: Order, payload: tuple[Any, ...], decide: Callable[[Table], Decision]) -> Result:
         where = address_of(table_id)
-        digest = command_digest(self._keys, where.subject, msgspec.json.encode(payload, order="deterministic"))
-        request = Request(order.key or secrets.token_hex(16), order.player, digest, order.now, correlation=order.request_id)
+        encoded = msgspec.json.encode(payload, order="deterministic")
+        request = Request(
+            command_id=order.key or secrets.token_hex(16),
+            actor=order.player,
+            digest=command_digest(self._keys, where.subject, encoded),
+            now=order.now,
+            correlation=order.request_id,
+            former_digests=former_digests(self._keys, where.subject, encoded),
+        )
         return await self._aggregates.transact(where, request, lambda loaded, _at: decide(loaded.state))
 
 

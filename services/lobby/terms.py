@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from shared.events.terms import Clock, Spectators
 from shared.rules import convention as conventions
+from shared.rules.convention import Convention
 from shared.rules.refusal import Malformed, Refused
 
 TARGET: Final = 10  # points a player: an evening's short pulka; the Code's own example (4.2.2) is 50
@@ -18,7 +19,7 @@ Target = Annotated[int, Meta(ge=1, le=500)]  # ten times the Code's own example
 
 
 class OpenTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table as its host wants it (FORMATS: HTTP). No `target`: 10 where the convention plays to one. `bots`: seats kept for bots."""
+    """A table as its host wants it (docs/formats.md). No `target`: 10 where the convention plays to one. `bots`: seats kept for bots."""
 
     convention: str | dict[str, Any] = "sochi"
     players: Literal[3, 4] = 3
@@ -51,6 +52,8 @@ def agree(wanted: OpenTable) -> Terms | Refused:
         convention = conventions.resolve(wanted.convention, target)
     if wanted.mode == "adjudicated":
         return Refused("mode_not_offered", "", "Adjudicated tables are not offered yet; the rules are enforced at every table.")
+    if missing := _not_offered(convention):
+        return Refused("option_not_offered", "", f"No table can be played with {', '.join(missing)} yet; choose other values.")
     terms = {
         "clock": msgspec.to_builtins(wanted.clock),
         "mode": wanted.mode,
@@ -59,3 +62,14 @@ def agree(wanted: OpenTable) -> Terms | Refused:
         "bots": wanted.bots,
     }
     return Terms(conventions.record(convention), wanted.players, target, terms, wanted.bots)
+
+
+def _not_offered(convention: Convention) -> list[str]:
+    """Options of a record that a score file knows and a table would pass over in silence."""
+    asked = {
+        "dark": convention.dark is not False,
+        "shared_misere": convention.shared_misere,
+        "misere_no_talon": convention.misere_no_talon,
+        f"ends_when {convention.ends_when}": convention.ends_when.startswith("time:"),
+    }
+    return [option for option, wanted in asked.items() if wanted]

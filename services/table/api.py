@@ -1,4 +1,4 @@
-"""The table over HTTP: read it, move, follow it (FORMATS: HTTP, in outline)."""
+"""The table over HTTP: read it, move, follow it (docs/formats.md: HTTP)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shared.eventlog import aggregates
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events import address
 from shared.events.address import is_id
-from shared.events.keys import MasterKeys, command_digest
+from shared.events.keys import MasterKeys, command_digest, former_digests
 from shared.rules.moves import AnyMove
 from shared.web.auth import PLAY, Caller, Tokens
 from shared.web.idempotency import KeyHeader, TagHeader, idempotency_key, if_match
@@ -80,13 +80,14 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         sender: NamedDependency[Sender],
     ) -> dict[str, Any]:
         at = desk()
-        where = address.table(_known(table_id))
+        where, payload = address.table(_known(table_id)), _encode(data)
         request = aggregates.Request(
             command_id=sender.key,
             actor=sender.player,
-            digest=command_digest(at.keys, where.subject, _encode(data)),
+            digest=command_digest(at.keys, where.subject, payload),
             now=sender.now,
             correlation=sender.request_id,
+            former_digests=former_digests(at.keys, where.subject, payload),
         )
         outcome = await at.tables.move(table_id, sender.player, data, sender.seen, request)
         if isinstance(outcome, RefusedAt):

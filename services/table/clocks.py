@@ -1,7 +1,8 @@
 """The clocks of all tables: one instance sweeps for turns that ran out and makes the default move, so that no table hangs.
 
-Whoever sweeps leaves a heartbeat. A silence of more than `OUTAGE` is an outage of ours, written down once, and every turn that it fell
-into gets it back. Two sweeps, or a sweep and a late move, are decided by the table's log.
+Whoever sweeps leaves a heartbeat, as long as the log answers, without which nobody can move. A silence of more than `OUTAGE` is an
+outage of ours, written down once, and every turn that it fell into gets it back. Two sweeps, or a sweep and a late move, are decided by
+the table's log.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ import asyncpg
 import structlog
 
 from services.table.table import Result, Tables, Turn
-from shared.eventlog.aggregates import BrokenChain, QueueFull
+from shared.eventlog.aggregates import BrokenChain, Committed, QueueFull
 from shared.eventlog.port import LogError
+from shared.events.address import TABLE_STREAMS
+from shared.events.keys import UnknownKey
+from shared.events.sealed import TamperedBox
 from shared.projections.follow import new_holder
-from shared.projections.projection import Connection
+from shared.projections.projection import UNAPPLICABLE, Connection
+from shared.projections.status import PASSING
 
 log = structlog.get_logger(__name__)
 
@@ -26,6 +31,10 @@ SWEEP: Final = 0.25  # seconds between sweeps: a turn may last that much longer 
 OUTAGE: Final = 3_000  # milliseconds without a heartbeat that are an outage; also when another instance takes over
 AT_ONCE: Final = 200  # turns a sweep ends: at a few milliseconds each, a second's work; the rest comes next
 RETRY: Final = 1.0  # seconds before Postgres is asked again
+WAITS: Final = "wait for the log"  # a state
+
+# What is wrong with one table's own commits: its clock stops, everybody else's goes on.
+UNFOLDABLE: tuple[type[Exception], ...] = (UnknownKey, TamperedBox, *UNAPPLICABLE)
 
 _TAKE = """
 INSERT INTO sweep AS s (holder, beat) VALUES ($1, $2)
@@ -54,19 +63,27 @@ class Clocks:
         self._made = made
         self._holder = new_holder()
         self._task: asyncio.Task[None] | None = None
+        self._asked = 0
         self.state = "stopped"
 
     def start(self) -> None:
-        """Begin to sweep; with Postgres away it waits for it, and the turns get the time back."""
+        """Begin to sweep; with Postgres or the log away it waits for them, and the turns get the time back."""
         self._task = asyncio.create_task(self._run(), name="clocks")
+        self._task.add_done_callback(self._ended)
 
     async def stop(self) -> None:
         """End after the turn in hand."""
         if self._task is not None:
             self._task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._task
+            await asyncio.gather(self._task, return_exceptions=True)
         self.state = "stopped"
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A sweep that ends unforeseen is a defect of ours; `/health` must not go on saying that it sweeps."""
+        wrong = None if task.cancelled() else task.exception()
+        if wrong is not None:
+            self.state = f"ended: {type(wrong).__name__}"
+            log.critical("clocks_ended", reason=type(wrong).__name__)
 
     async def _run(self) -> None:
         while True:
@@ -79,12 +96,14 @@ class Clocks:
                 finally:
                     with contextlib.suppress(Exception):  # it is being given up; what is wrong with it was said
                         await connection.close(timeout=RETRY)
-            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError) as wrong:
+            except PASSING as wrong:
                 self.state = f"down: {type(wrong).__name__}"
                 log.warning("clocks_stopped", reason=type(wrong).__name__)
                 await asyncio.sleep(RETRY)
 
     async def _sweep(self, connection: Connection) -> None:
+        if not await self._log_answers():
+            return
         now = self._clock()
         if not await self._lead(connection, now):
             self.state = "standby"
@@ -97,6 +116,20 @@ class Clocks:
                 log.warning("clock_waits", table=row["table_id"], reason=type(passing).__name__)
             except BrokenChain as broken:
                 log.critical("table_broken", table=row["table_id"], reason=str(broken))
+            except UNFOLDABLE as defect:
+                log.critical("table_broken", table=row["table_id"], reason=type(defect).__name__)  # its text may hold a card
+
+    async def _log_answers(self) -> bool:
+        """Whether moves can be made; one stream is asked a sweep, each in its turn."""
+        self._asked = (self._asked + 1) % len(TABLE_STREAMS)
+        try:
+            await self._tables.log.last_sequence(TABLE_STREAMS[self._asked])
+        except LogError as away:
+            if self.state != WAITS:
+                log.warning("clocks_wait", reason=type(away).__name__)
+            self.state = WAITS
+            return False
+        return True
 
     async def _lead(self, connection: Connection, now: int) -> bool:
         """Take or keep the lease, and write down the silence before it if it was one."""
@@ -114,5 +147,6 @@ class Clocks:
             self._made(await self._tables.start_deal(table_id, number + 1, now))
             return
         result = await self._tables.time_out(table_id, turn, now)
-        log.info("turn_timed_out", table=table_id, turn_revision=turn.revision, credit=turn.credit)
+        if isinstance(result, Committed) and not result.repeated:
+            log.info("turn_timed_out", table=table_id, turn_revision=turn.revision, credit=turn.credit)
         self._made(result)

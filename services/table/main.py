@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from typing import Any, Final
 
 import structlog
@@ -15,10 +13,8 @@ from services.table.next_deals import NextDeals
 from services.table.openings import Openings
 from services.table.running_tables import RunningTables, require_keys
 from services.table.table import Tables
-from shared.eventlog.jetstream import JetStreamLog, open_log
-from shared.eventlog.port import Unavailable
-from shared.eventlog.streams import DEFAULT_NAMESPACE
-from shared.events.address import PARTITIONS
+from shared.eventlog.jetstream import JetStreamLog
+from shared.events.address import LOBBY_STREAMS, TABLE_STREAMS
 from shared.events.keys import MasterKeys, UnknownKey
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
@@ -29,17 +25,15 @@ from shared.projections.projector import Projector
 from shared.projections.status import PASSING
 from shared.web.application import now_ms
 from shared.web.auth import Tokens, master_keys
+from shared.web.log_connection import connected_log
 from shared.web.problems import unavailable
-from shared.web.service import CannotStart, ServersUnreachable, Service
+from shared.web.service import CannotStart, Service
 from shared.web.settings import Settings
 from shared.web.streaming import Streams
 
 log = structlog.get_logger(__name__)
 
-CAPACITY: Final = 2048  # tables in memory: at some 50 kB a pulka about 100 MB
 PACE: Final = Pace(calm=5, seconds=0.2)  # deadlines lie seconds ahead, and the sweep itself comes four times a second
-LOBBY: Final = tuple(f"LOBBY_{partition}" for partition in range(PARTITIONS))
-TABLE: Final = tuple(f"TABLE_{partition}" for partition in range(PARTITIONS))
 
 
 def create(settings: Settings) -> Service:
@@ -66,24 +60,15 @@ class _Run:
 
     async def start(self) -> None:
         settings, keys = self._settings, master_keys(self._settings)
-        try:
-            self._log = await open_log(
-                settings.nats_url,
-                settings.namespace or DEFAULT_NAMESPACE,
-                durable=settings.nats_durable,
-                on_closed=_end_process,
-                name="pulka table",
-            )
-        except Unavailable as away:
-            raise ServersUnreachable(f"NATS cannot be used: {away}") from None
-        tables = Tables(self._log, TableCodec(keys), CAPACITY)
+        self._log = await connected_log(settings, "pulka table")
+        tables = Tables(self._log, TableCodec(keys))
         next_deals = self._next_deals = NextDeals(tables, now_ms)
         reader = Reader(tables, PublicCodec(keys), now_ms)
         openings, running = Openings(tables, now_ms, next_deals.after), RunningTables(tables)
         schemas = {projection.name: schema_of(projection, settings.namespace) for projection in (openings, running)}
         self._projectors = [
-            Projector(self._log, openings, LOBBY, settings.postgres_dsn, schemas[openings.name]),
-            Projector(self._log, running, TABLE, settings.postgres_dsn, schemas[running.name], PACE),
+            Projector(self._log, openings, LOBBY_STREAMS, settings.postgres_dsn, schemas[openings.name]),
+            Projector(self._log, running, TABLE_STREAMS, settings.postgres_dsn, schemas[running.name], PACE),
         ]
         try:
             for projector in self._projectors:
@@ -137,9 +122,3 @@ class _Run:
             "streams": self._desk.streams.count,
             "projections": parts,
         }
-
-
-def _end_process() -> None:
-    """The connection to the log is gone for good: a supervisor starts a process that can work again."""
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(os.getpid(), 15)

@@ -24,7 +24,7 @@ from shared.rules.refusal import Malformed, Refused
 
 log = structlog.get_logger(__name__)
 
-PLAYERS: Final = (3, 4)  # that a pulka can be opened with; two and five are rules of their own (RULES.md, Decisions 19 and 20)
+PLAYERS: Final = (3, 4)  # that a pulka can be opened with; two and five are rules of their own (Decisions 19 and 20)
 
 
 class Openings:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from shared.eventlog.aggregates import Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
+from shared.eventlog.aggregates import CAPACITY, Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
 from shared.eventlog.port import EventLog
 from shared.events import address
 from shared.events.address import Address
@@ -118,7 +118,7 @@ Result = Committed[Table, Event] | RefusedAt | Nothing[Table]
 class Tables:
     """Commands on tables. Every answer is about what the log has stored; a repeat of a command gives the first answer again."""
 
-    def __init__(self, log: EventLog, codec: TableCodec, capacity: int) -> None:
+    def __init__(self, log: EventLog, codec: TableCodec, capacity: int = CAPACITY) -> None:
         self.log = log
         self.codec = codec
         self._aggregates: Aggregates[Table, Event] = Aggregates(log, codec, initial, fold, capacity=capacity)

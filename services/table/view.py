@@ -1,4 +1,4 @@
-"""The table as one viewer may see it: the one function that says what of its state leaves the service (FORMATS: `GET /v1/tables/{id}`).
+"""The table as one viewer may see it: the one function that says what of its state leaves the service (docs/formats.md: Table).
 
 A player sees his own cards, what lies on the table and what was shown to him; a spectator what lies on the table. Nobody sees a hidden card
 before `DealRevealed`.

@@ -138,16 +138,6 @@ class Aggregates(Generic[S, E]):
         task.add_done_callback(self._under_way.discard)
         return await asyncio.shield(task)  # the caller's disconnect must not stop a commit between its append and its ack
 
-    def observe(self, recorded: Recorded) -> None:
-        """Bring the cached copy up to a commit seen in a live stream; a gap throws the copy away. Raises `BrokenChain`."""
-        folded = self._cache.get(recorded.address)
-        if folded is None or recorded.address in self._lanes or recorded.sequence <= folded.loaded.sequence:
-            return  # unknown here, or about to be known by its own ack
-        if recorded.revision == folded.loaded.revision + 1:
-            self._remember(self._advance_guarded(folded, (recorded,)))
-        else:
-            self._forget(recorded.address)
-
     async def drain(self) -> None:
         """Wait until every command that was begun has ended; for a graceful stop."""
         while self._under_way:
@@ -226,7 +216,7 @@ class Aggregates(Generic[S, E]):
             records = await self._log.read(folded.loaded.address, until=folded.loaded.sequence)
             folded = self._advance_guarded(self._empty(folded.loaded.address), records[:revision])
         committed = _last(folded)
-        if committed.commit.command_digest != request.digest:
+        if committed.commit.command_digest not in (request.digest, *request.former_digests):
             raise Mismatch(revision)
         return msgspec.structs.replace(committed, repeated=True)
 

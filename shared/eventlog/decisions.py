@@ -24,8 +24,8 @@ class Request(msgspec.Struct, frozen=True):
     """One command as the log is told of it.
 
     `command_id` is the client's idempotency key, its scope the aggregate and `actor` (a player id, `service`, `clock`); `digest` a keyed
-    digest (hex) of the command's payload, so that the same key with another payload is noticed; `now` milliseconds since 1970 UTC; `cause`
-    and `correlation` the commit or request it stems from.
+    digest (hex) of the command's payload, so that the same key with another payload is noticed, and `former_digests` the same under older
+    keys; `now` milliseconds since 1970 UTC; `cause` and `correlation` the commit or request it stems from.
     """
 
     command_id: str
@@ -34,6 +34,7 @@ class Request(msgspec.Struct, frozen=True):
     now: int
     cause: str | None = None
     correlation: str | None = None
+    former_digests: tuple[str, ...] = ()
 
     def key(self) -> bytes:
         """What the aggregate remembers of it: 16 bytes over actor and command id."""

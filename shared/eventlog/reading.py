@@ -21,7 +21,8 @@ from shared.events.address import Address
 from shared.events.commit import decode_head
 
 BATCH: Final = 1000  # commits of one direct get; a whole pulka fits
-BATCH_BYTES: Final = 8 * 1024 * 1024  # of one direct get: it comes without flow control
+BATCH_BYTES: Final = 2 * 1024 * 1024  # of one direct get: it comes without flow control; a whole pulka has under one
+BATCHES_AT_ONCE: Final = 8  # direct gets: far below the 64 MB unread after which NATS drops the connection, and every stream with it
 DIRECT_SECONDS: Final = 2.0  # for one direct get; a thousand commits take 40 ms
 LEADER_SECONDS: Final = 1.0  # for one leader read; it takes under a millisecond, and a fallen leader's successor seconds
 PAUSE_SECONDS: Final = 0.05  # before the next try
@@ -59,6 +60,7 @@ class Reader:
     def __init__(self, connection: Connection, namespace: Namespace) -> None:
         self._connection = connection
         self._namespace = namespace
+        self._batches = asyncio.Semaphore(BATCHES_AT_ONCE)
 
     async def head(self, address: Address, seconds: float = PATIENCE_SECONDS) -> Recorded | None:
         """The aggregate's last commit, asked at the stream's leader."""
@@ -73,7 +75,7 @@ class Reader:
         """The aggregate's commits above sequence `after`, in order, at least up to `until`."""
         found: list[Recorded] = []
         while True:
-            part, more = await self._direct_patiently(address, after)
+            part, more = await self._in_turn(address, after)
             found += part
             after = part[-1].sequence if part else after
             if not more:
@@ -116,6 +118,18 @@ class Reader:
                 if refused.code != 503 or loop.time() >= deadline:
                     raise
             await asyncio.sleep(PAUSE_SECONDS)
+
+    async def _in_turn(self, address: Address, after: int) -> tuple[list[Recorded], bool]:
+        """One direct get, when there is room for what it brings."""
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._batches.acquire()
+        except TimeoutError:
+            raise Unavailable("too many reads at once") from None
+        try:
+            return await self._direct_patiently(address, after)
+        finally:
+            self._batches.release()
 
     async def _direct_patiently(self, address: Address, after: int) -> tuple[list[Recorded], bool]:
         loop = asyncio.get_running_loop()

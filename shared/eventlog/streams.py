@@ -45,10 +45,6 @@ class Namespace(msgspec.Struct, frozen=True):
         """The server's name for stream `TABLE_3`."""
         return logical if self.name == DEFAULT_NAMESPACE else f"{self.name.upper()}_{logical}"
 
-    def logical(self, stream: str) -> str:
-        """`TABLE_3` for the server's name of it."""
-        return stream if self.name == DEFAULT_NAMESPACE else stream.removeprefix(f"{self.name.upper()}_")
-
     def subject(self, address: Address) -> str:
         """Where an aggregate's commits are published."""
         return f"{self.name}.{address.subject}"

@@ -8,7 +8,8 @@ from typing import Final
 import msgspec
 
 PARTITIONS: Final = 8  # of tables and of lobby aggregates; new ones may be added for new aggregates only
-SERVICES: Final = ("table", "lobby", "ledger")
+TABLE_STREAMS: Final = tuple(f"TABLE_{partition}" for partition in range(PARTITIONS))
+LOBBY_STREAMS: Final = tuple(f"LOBBY_{partition}" for partition in range(PARTITIONS))
 LETTERS: Final = 26  # of an id: 130 bits, of which 128 are random
 ENTROPY_BYTES: Final = 17  # of an id: one for the partition, 128 bits so that no id is guessed or made twice
 _ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz234567"

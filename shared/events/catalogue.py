@@ -84,7 +84,6 @@ OpenEvent = (
     | game.PulkaClosed
 )
 StoredTableEvent = SealedEvent | OpenEvent
-StoredEvent = StoredTableEvent | AnyLobbyEvent
 
 LANGUAGE: Final[dict[str, tuple[type[Event | LobbyEvent], ...]]] = {
     "table": StoredTableEvent.__args__,

@@ -106,10 +106,9 @@ def command_digest(keys: MasterKeys, aggregate: str, payload: bytes) -> str:
     return _digest(keys, aggregate, keys.ids[0], payload)
 
 
-def same_command(keys: MasterKeys, aggregate: str, payload: bytes, remembered: str) -> bool:
-    """Whether `remembered` is the digest of `payload` under any of the master keys: a repeat may come after a new key was put in front."""
-    answers = [hmac.compare_digest(_digest(keys, aggregate, key_id, payload).encode(), remembered.encode()) for key_id in keys.ids]
-    return any(answers)
+def former_digests(keys: MasterKeys, aggregate: str, payload: bytes) -> tuple[str, ...]:
+    """The same digest under every older master key: a command may be repeated after a new key was put in front."""
+    return tuple([_digest(keys, aggregate, key_id, payload) for key_id in keys.ids[1:]])
 
 
 class SigningKey:

@@ -38,13 +38,6 @@ class TokenIssued(LobbyEvent, frozen=True, tag="TokenIssued"):
     expires: int | None = None
 
 
-class TokenRevoked(LobbyEvent, frozen=True, tag="TokenRevoked"):
-    """The token with this public id holds no more."""
-
-    player: str
-    token: str
-
-
 class TableOpened(LobbyEvent, frozen=True, tag="TableOpened"):
     """`host` opened a table. `convention` is the resolved record, `terms` what the table agrees on besides: clock, mode, visibility,
     spectators; `bots` seats wait for bots.
@@ -93,33 +86,10 @@ class TableFilled(LobbyEvent, frozen=True, tag="TableFilled"):
     terms: dict[str, Any]
 
 
-class TableStarted(LobbyEvent, frozen=True, tag="TableStarted"):
-    """The table service has opened the pulka."""
-
-
-class TableRefused(LobbyEvent, frozen=True, tag="TableRefused"):
-    """The table service would not open a pulka on these terms."""
-
-    code: str
-    message: str
-
-
 class TableOver(LobbyEvent, frozen=True, tag="TableOver"):
     """The pulka is closed and settled, or the table was given up before it began (`abandoned`)."""
 
     reason: str
 
 
-AnyLobbyEvent = (
-    PlayerSignedUp
-    | TokenIssued
-    | TokenRevoked
-    | TableOpened
-    | SeatTaken
-    | SeatLeft
-    | PlayerReady
-    | TableFilled
-    | TableStarted
-    | TableRefused
-    | TableOver
-)
+AnyLobbyEvent = PlayerSignedUp | TokenIssued | TableOpened | SeatTaken | SeatLeft | PlayerReady | TableFilled | TableOver

@@ -7,7 +7,7 @@ him (3.8.8), and talon and server's seed to nobody. Salts are not shown before: 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -16,28 +16,17 @@ from shared.events.catalogue import (
     SealedCardsDiscarded,
     SealedDealStarted,
     SealedHandSeen,
-    SecretEvent,
     StoredTableEvent,
     encode_event,
 )
 from shared.events.commit import SCHEMA, Commit
 from shared.events.keys import MasterKeys
 from shared.events.sealed import Sealed
-from shared.events.sealing import HAND, SEEN, Boxes
+from shared.events.sealing import HAND, SEEN, Boxes, has_boxes
 from shared.events.upcast import stored_table_events
 from shared.rules import game_events as game
 from shared.rules.game_events import Event
 from shared.rules.shuffle import DISCARD
-
-
-class _Named(msgspec.Struct):
-    """The name of a stored event, the rest passed over."""
-
-    type: str
-
-
-_name = msgspec.json.Decoder(_Named).decode
-_SECRET: Final = frozenset(kind.__name__ for kind in SecretEvent.__args__)  # events that are stored with boxes
 
 
 class PublicCodec:
@@ -56,7 +45,7 @@ class PublicCodec:
 
     def encoded(self, commit: Commit, seat: int | None) -> tuple[msgspec.Raw, ...]:
         """`redacted` as JSON text. Events of today's schema that have no boxes hide nothing and are shown as they are stored."""
-        if commit.schema == SCHEMA and all(_name(event).type not in _SECRET for event in commit.events):
+        if commit.schema == SCHEMA and not has_boxes(commit):
             return commit.events
         return tuple(msgspec.Raw(encode_event(event)) for event in self.redacted(commit, seat))
 

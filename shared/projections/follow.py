@@ -11,6 +11,7 @@ import os
 import secrets
 import socket
 import time
+import traceback
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
@@ -272,10 +273,13 @@ class Worker:
 
     def _fell(self, error: Exception) -> None:
         reason = status.classify(error)
-        self._enter("down", reason, f"{type(error).__name__}: {error}")
+        foreseen = reason != status.DEFECT  # the text of any other error may hold what a box or a row holds
+        self._enter("down", reason, f"{type(error).__name__}: {error}" if foreseen else type(error).__name__)
         told = {"projection": self._schema, "stream": self.stream, "reason": reason, "detail": self._detail}
-        if reason == status.DEFECT:
-            log.critical("projection_down", **told, exc_info=error)
+        if not foreseen:
+            log.critical(
+                "projection_down", **told, where=[f"{at.filename}:{at.lineno}" for at in traceback.extract_tb(error.__traceback__)]
+            )
         else:
             log.warning("projection_down", **told)
 
@@ -305,8 +309,3 @@ async def _cancelled(*tasks: asyncio.Future[Any]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def run(event_log: EventLog, stream: str, projection: Projection, postgres_dsn: str, schema: str) -> None:
-    """Follow one stream until cancelled. Raises `RefusedToRun`."""
-    await Worker(event_log, stream, projection, postgres_dsn, schema).run()

@@ -19,7 +19,6 @@ from shared.projections.projection import UNAPPLICABLE, Connection, Projection
 
 log = structlog.get_logger(__name__)
 
-LONGEST_REASON: Final = 300  # characters of an error's text that are kept: enough to find the place, too little to flood a page
 EARLIER: Final = "follows a parked commit"
 
 
@@ -66,7 +65,7 @@ async def apply_carefully(
             if connection.is_closed():
                 raise ConnectionError("the connection was lost in a batch") from error  # it failed, not the commit
             log.error("commit_parked", position=recorded.position, aggregate=subject, error=type(error).__name__)  # noqa: TRY400 - the text may hold what the row holds
-            await park(connection, [recorded], f"{type(error).__name__}: {error}"[:LONGEST_REASON])
+            await park(connection, [recorded], type(error).__name__)  # see above
             parked.add(subject)
         else:
             link = heads.follow(recorded)

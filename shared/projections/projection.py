@@ -7,7 +7,10 @@ from typing import Any, Protocol, TypeAlias
 
 import asyncpg
 
+from shared.eventlog.decisions import BrokenChain
 from shared.eventlog.port import Recorded
+from shared.events.keys import UnknownKey
+from shared.events.sealed import TamperedBox
 from shared.events.upcast import NewerSchema
 from shared.rules.refusal import Malformed
 
@@ -24,6 +27,9 @@ UNAPPLICABLE: tuple[type[Exception], ...] = (
     ValueError,  # msgspec's and json's errors are ValueErrors
     Malformed,
     NewerSchema,
+    BrokenChain,
+    TamperedBox,
+    UnknownKey,
     asyncpg.DataError,
     asyncpg.IntegrityConstraintViolationError,
 )
@@ -61,7 +67,7 @@ class Projection(Protocol):
         ...
 
 
-def schema_of(projection: Projection, namespace: str = "", suffix: str = "") -> str:
+def schema_of(projection: Projection, namespace: str = "") -> str:
     """The Postgres schema of a projection: `ledger_v1`, behind a namespace `tests_ledger_v1`."""
     prefix = f"{namespace}_" if namespace else ""
-    return f"{prefix}{projection.name}_v{projection.version}{suffix}"
+    return f"{prefix}{projection.name}_v{projection.version}"

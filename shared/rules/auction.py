@@ -151,11 +151,11 @@ def _objection_to_misere(auction: Auction, seat: int) -> Refused | None:
 
 
 def _objection_to_game(setup: Setup, auction: Auction, bid: str) -> Refused | None:
-    """A game goes above the last bid (3.3.6), not below the exit level (3.7.8), and without a jump where those are not allowed (3.3.8)."""
+    """A game goes above the last bid, without a jump where those are not allowed (3.3.8), and not below the exit level (3.7.8)."""
     if auction.standing and RANK[bid] <= RANK[auction.standing]:
         if auction.standing == MISERE:
             return Refused("bid_too_low", "3.6.4", "Only a nine or a ten outbids a misere (FN41).")
-        return Refused("bid_too_low", "3.3.6", f"A bid must be higher than the last one, {auction.standing}.")
+        return Refused("bid_too_low", "3.3.8", f"A bid must be higher than the last one, {auction.standing}.")
     if LEVEL[bid] < exit_level(setup):
         return Refused("bid_too_low", "3.7.8", f"After all-pass the lowest bid is of level {exit_level(setup)}.")
     if setup.convention.step_by_step and bid != next_step(setup, auction):

@@ -10,6 +10,7 @@ from typing import Final
 MISERE: Final = "misere"
 ALL_PASS: Final = "all_pass"  # noqa: S105 - a contract, no password
 
+TRICKS: Final = 10  # of a deal
 LEVELS: Final = (6, 7, 8, 9, 10)
 #: From low to high: hearts over diamonds over clubs over spades, no trump over all (1.3.1).
 STRAINS: Final = ("S", "C", "D", "H", "NT")
@@ -38,28 +39,3 @@ OBLIGATION: Final[dict[int, int]] = {6: 4, 7: 2, 8: 1, 9: 1, 10: 1}
 def is_game(contract: str) -> bool:
     """Whether it is a trick game (3.5.1), not misere or all-pass."""
     return contract in LEVEL
-
-
-def level(contract: str) -> int:
-    """Tricks that the declarer of a trick game owes; 0 for misere (3.6.1). Raises `KeyError` for all-pass and what is no contract."""
-    return 0 if contract == MISERE else LEVEL[contract]
-
-
-def strain(contract: str) -> str:
-    """The trump suit, or "NT" where there are no trumps."""
-    return STRAIN[contract]
-
-
-def price(contract: str) -> int:
-    """Points into the pool when made (2.2.2)."""
-    return PRICE[contract]
-
-
-def obligation(contract: str) -> int:
-    """Tricks that the defenders owe together (3.8.2); none on misere and all-pass."""
-    return OBLIGATION[LEVEL[contract]] if contract in LEVEL else 0
-
-
-def rank(bid: str) -> int:
-    """The step on the ladder, 1 to 26. Raises `KeyError` for what is not on it."""
-    return RANK[bid]

@@ -1,7 +1,7 @@
 """The convention of a pulka: every question that the Code leaves to agreement, answered once and frozen when the pulka starts.
 
-A convention is data (FORMATS.md, Convention): a preset's name, or an object with a preset and what differs. `resolve` makes the full record
-of it; where play differs, one small function is picked by the option's value.
+A convention is data (docs/formats.md: Convention): a preset's name, or an object with a preset and what differs. `resolve` makes the
+full record of it; where play differs, one small function is picked by the option's value.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ Level = Annotated[int, msgspec.Meta(ge=6, le=10)]
 Price = Annotated[int, msgspec.Meta(ge=1, le=1_000)]  # an agreed price of a trick; the limit only keeps numbers readable
 Points = Annotated[int, msgspec.Meta(ge=0, le=1_000)]  # agreed points; the same limit
 Levels = tuple[Level, ...]
-Ending = Annotated[str, msgspec.Meta(pattern=r"^(all_closed|pool_sum|(deals|time):[1-9][0-9]{0,4})$")]
+# `$` alone would let a line break follow
+Ending = Annotated[str, msgspec.Meta(pattern=r"^(all_closed|pool_sum|(deals|time):[1-9][0-9]{0,4})$(?!\n)")]
 
 WhisterRemise = Literal["full", "half", "none", "half_until_closed"]
 SingleWhister = Literal["greedy", "gentleman_remise", "gentleman_always", "own"]
@@ -58,7 +59,7 @@ class AllPass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Convention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every option with its value (meanings: FORMATS.md, Convention). `preset` tells where it began and decides nothing.
+    """Every option with its value (meanings: docs/formats.md: Convention). `preset` tells where it began and decides nothing.
 
     Reads: `remise_factor` and `whist_factor` scale the declarer's mountain and the whists; `whister_remise` is the share of a whister's
     missing trick; `single_whister`, `pair_6_7`, `pair_8_9`, `pair_10` say who answers and who writes; `help`, `ends_when`, `pool_weight`

@@ -41,7 +41,7 @@ from shared.rules.seats import active, resting
 from shared.rules.series import Series
 from shared.rules.sheet import Sheet
 
-__all__ = ["Deal", "decide", "default_move", "evolve", "legal_moves", "offer", "open_deal"]
+__all__ = ["HAND_SIZE", "TALON_SIZE", "Deal", "decide", "default_move", "evolve", "legal_moves", "offer", "open_deal"]
 
 HAND_SIZE, TALON_SIZE = 10, 2
 

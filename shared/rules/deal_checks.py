@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from shared.rules.contract import CONTRACTS, LEVEL
+from shared.rules.contract import CONTRACTS, LEVEL, TRICKS
 from shared.rules.convention import Convention
-from shared.rules.game_result import TRICKS
 from shared.rules.outcome import DealOutcome
 from shared.rules.refusal import Malformed
 from shared.rules.seats import active, defenders

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
@@ -62,8 +62,3 @@ def located(error: msgspec.ValidationError, prefix: str = "") -> Malformed:
 def join(prefix: str, place: str) -> str:
     """`prefix` and `place` as one path; `place` begins with "." or "[" or is empty."""
     return (prefix + place).removeprefix(".")
-
-
-def plain(value: Any) -> Any:
-    """A record as dicts, lists, strings and numbers."""
-    return msgspec.to_builtins(value)

@@ -7,7 +7,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from shared.rules.cards import RANKS, SUIT_OF
-from shared.rules.contract import MISERE, is_game
+from shared.rules.contract import MISERE, TRICKS, is_game
 from shared.rules.game_events import Conceded, DealEvent, DealScored
 from shared.rules.moves import Concede
 from shared.rules.outcome import Call, DealOutcome
@@ -16,7 +16,6 @@ from shared.rules.refusal import Refused
 from shared.rules.scoring import score_deal
 from shared.rules.seats import defenders
 from shared.rules.series import series_after
-from shared.rules.trick import TRICKS
 
 ACE, KING, QUEEN = RANKS.index("A"), RANKS.index("K"), RANKS.index("Q")  # of a card: its number modulo 8
 

@@ -15,7 +15,6 @@ from shared.rules.outcome import DealOutcome, Infraction
 ONE_TRICK = ("3.4.9", "3.9.11.2")
 #: A wrong number of cards costs at least two tricks (3.9.18, 3.4.6).
 TWO = 2
-TRICKS = 10
 
 
 class GameResult(msgspec.Struct, frozen=True, gc=False):

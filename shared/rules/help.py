@@ -55,7 +55,7 @@ def pool_entries(convention: Convention, target: int | None, sheet: Sheet, won: 
 
 
 def _help(convention: Convention, target: int, pools: list[Amount], helper: int, points: Amount) -> Iterator[Entry]:
-    """Gives `points` to open pools one after another (RULES.md, Decision 13); changes `pools`."""
+    """Gives `points` to open pools one after another (Decision 13); changes `pools`."""
     while points:
         still_open = [seat for seat in clockwise_from(len(pools), helper) if pools[seat] < target]
         if not still_open:

@@ -1,4 +1,4 @@
-"""What a seat can ask for: one struct a move, told apart by `type` (FORMATS: Moves). Imperative; a move is not yet anything that happened.
+"""What a seat can ask for: one struct a move, told apart by `type` (docs/formats.md: Moves). A move is not yet anything that happened.
 
 Every struct refuses unknown fields, and leaves fields at their default out when it is written.
 """
@@ -9,10 +9,12 @@ from typing import Annotated, Literal
 
 import msgspec
 
-#: Texts that a document may hold; whatever else is malformed before the rules are asked.
-Card = Annotated[str, msgspec.Meta(pattern="^[789TJQKA][SCDH]$")]
-Step = Annotated[str, msgspec.Meta(pattern="^((6|7|8|9|10)(S|C|D|H|NT)|misere)$")]
-Call = Annotated[str, msgspec.Meta(pattern="^((6|7|8|9|10)(S|C|D|H|NT)|misere|pass|here|take)$")]
+#: What a document may hold; whatever else is malformed before the rules are asked. `$` alone would let a line break follow.
+Card = Annotated[str, msgspec.Meta(pattern=r"^[789TJQKA][SCDH]$(?!\n)")]
+Step = Annotated[str, msgspec.Meta(pattern=r"^((6|7|8|9|10)(S|C|D|H|NT)|misere)$(?!\n)")]
+Call = Annotated[str, msgspec.Meta(pattern=r"^((6|7|8|9|10)(S|C|D|H|NT)|misere|pass|here|take)$(?!\n)")]
+Hex = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-fA-F]{1,64}$(?!\n)")]
+Depth = Annotated[int, msgspec.Meta(ge=4, le=28)]  # of a cut: at least four cards lie in each part (3.2.6)
 Seat = Annotated[int, msgspec.Meta(ge=0, le=4)]  # of the largest table
 
 
@@ -23,13 +25,13 @@ class Move(msgspec.Struct, frozen=True, tag_field="type", forbid_unknown_fields=
 class Seed(Move, frozen=True, tag="seed"):
     """Adds up to 32 bytes of a player's own randomness to the shuffle, before the cut."""
 
-    seed: str
+    seed: Hex
 
 
 class Cut(Move, frozen=True, tag="cut"):
     """The dealer's right neighbour cuts: `at` cards, 4..28, are lifted (3.2.5, 3.2.6)."""
 
-    at: int
+    at: Depth
 
 
 class Bid(Move, frozen=True, tag="bid"):

@@ -45,7 +45,7 @@ def _legal(deal: Deal, seat: int) -> Iterator[DealMove]:
 
 
 def offer(deal: Deal, seat: int) -> list[Document]:
-    """`legal_moves` as documents, what may be filled in freely left out: a discard has no cards (FORMATS: Deal record, `legal`)."""
+    """`legal_moves` as documents, what may be filled in freely left out: a discard has no cards (docs/formats.md: Deal record)."""
     if seat == deal.to_act and deal.phase == "discard":
         others: list[DealMove] = [move for move in _legal(deal, seat) if not isinstance(move, Discard)]
         return [{"type": "discard"}, *map(msgspec.to_builtins, others)]

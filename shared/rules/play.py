@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shared.rules.cards import CARD_NUMBER, CARDS, card_numbers
-from shared.rules.contract import ALL_PASS, MISERE, STRAIN
+from shared.rules.contract import ALL_PASS, MISERE, STRAIN, TRICKS
 from shared.rules.ending import scored
 from shared.rules.game_events import AllPassed, CardPlayed, DealEvent, TalonCardOpened, TrickWon
 from shared.rules.laying import defenders_laid
@@ -17,7 +17,7 @@ from shared.rules.moves import Play as PlayCard
 from shared.rules.position import NOBODY, Course, Deal, Game, Play, fresh_trick
 from shared.rules.refusal import Refused
 from shared.rules.seats import defenders
-from shared.rules.trick import BEATING, PLAYED, SUIT_OF_CARD, TRICKS, TRUMPS, WON, playable
+from shared.rules.trick import BEATING, PLAYED, SUIT_OF_CARD, TRUMPS, WON, playable
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The named conventions, as data: Sochi in full, the others as what differs from an earlier one (RULES.md 0.2, section 6; FORMATS.md)."""
+"""The named conventions, as data: Sochi in full, the others as what differs from an earlier one (docs/rules.md: Presets)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ DIFFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
             "all_pass": {"prices": [1], "exit_levels": [7, 8, 9, 10], "dealer": "repeats"},
         },
     ),
-    # The sports code of the Russian federation (RULES.md, section 6). It plays to a time limit and leaves its length to the organiser.
+    # The sports code of the Russian federation (docs/rules.md: Presets). It plays to a time limit and leaves its length to the organiser.
     "federation": (
         "leningrad",
         {

@@ -15,7 +15,6 @@ import msgspec
 
 from shared.rules import deal as deals
 from shared.rules import shuffle
-from shared.rules.contract import ALL_PASS
 from shared.rules.convention import PRESETS, Convention, from_record, record
 from shared.rules.deal import Deal
 from shared.rules.game_events import (
@@ -34,6 +33,7 @@ from shared.rules.game_events import (
 )
 from shared.rules.moves import AnyMove, Cut, Seed
 from shared.rules.refusal import Refused
+from shared.rules.series import next_dealer
 from shared.rules.settlement import closed_reason, settlement
 from shared.rules.sheet import Sheet, empty_sheet, write
 from shared.rules.shuffle import ABSENT_CUT, DISCARD, HIGHEST_CUT, LOWEST_CUT, TALON, hand_label, seen_label
@@ -130,7 +130,7 @@ def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
 
 
 def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
-    """`legal_moves` as documents; a discard without its cards, which are free (FORMATS: Deal record, `legal`)."""
+    """`legal_moves` as documents; a discard without its cards, which are free (docs/formats.md: Deal record)."""
     if pulka.deal is not None:
         return deals.offer(pulka.deal, seat)
     return [msgspec.to_builtins(move) for move in legal_moves(pulka, seat)]
@@ -211,16 +211,9 @@ def _scored(pulka: Pulka, event: DealScored) -> Pulka:
     return msgspec.structs.replace(
         _played(pulka, event),
         sheet=write(pulka.sheet, event.entries),
-        next_dealer=_next_dealer(pulka, event),
+        next_dealer=next_dealer(pulka.convention, pulka.players, pulka.dealer, event.outcome["contract"]),
         all_pass_in_row=event.outcome["all_pass_in_row"],
     )
-
-
-def _next_dealer(pulka: Pulka, event: DealScored) -> int:
-    """The deal passes clockwise whatever was played (3.2.2), unless the convention lets a dealer of all-pass repeat (3.7.7)."""
-    if event.outcome["contract"] == ALL_PASS and pulka.convention.all_pass.dealer == "repeats":
-        return pulka.dealer
-    return (pulka.dealer + 1) % pulka.players
 
 
 def _revealed(pulka: Pulka, _: DealRevealed) -> Pulka:

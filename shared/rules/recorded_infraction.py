@@ -1,8 +1,8 @@
-"""Irregularities as a scorer writes them down (FORMATS.md, `infractions`): a fine that the rule itself fixes, or a ruling in figures."""
+"""Irregularities as a scorer writes them down (docs/formats.md: Infractions): a fine that the rule itself fixes, or a ruling in figures."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import msgspec
 
@@ -12,16 +12,13 @@ from shared.rules.game_result import ONE_TRICK
 from shared.rules.outcome import Infraction
 from shared.rules.refusal import Malformed
 from shared.rules.score_infractions import IN_POINTS
-
-Number: TypeAlias = int | str
-Triple: TypeAlias = tuple[int, int, Number]
+from shared.rules.sheet_document import MOST_WHISTS, Number, Triple, by_seat, read_whists
 
 #: Rules that say what follows in undertricks, which the others may prove to be more.
 PROVABLE = ("3.4.6", "3.9.18")
 #: "Without all": a refused order, or the declarer's own admission.
 WITHOUT_ALL = ("3.4.4", "3.5.4")
 REFUSED_TALON = "3.4.10"
-MOST_WHISTS = 20  # triples of one ruling: five players have no more pairs
 FINEST = 1_000  # the largest denominator of a ruling: shares are of a few players, and sums of any number of them stay short
 
 
@@ -96,30 +93,12 @@ def _ruling(document: InfractionDocument, players: int, place: str) -> Infractio
     return Infraction(document.rule, document.seat, ruled=True, whists=whists, mountain=mountain, pool=pool, reason=document.reason)
 
 
-def read_whists(triples: tuple[Triple, ...], players: int, path: str) -> tuple[tuple[int, int, Amount], ...]:
-    """Triples `[i, j, n]`, i writes n on j, one a pair. Raises `Malformed`."""
-    read: dict[tuple[int, int], Amount] = {}
-    for index, (writer, on, number) in enumerate(triples):
-        place = f"{path}[{index}]"
-        for position, seat in enumerate((writer, on)):
-            if not 0 <= seat < players:
-                raise Malformed(f"{place}[{position}]", f"must be a seat, 0 to {players - 1}")
-        if writer == on:
-            raise Malformed(place, "nobody writes whists on himself")
-        if (writer, on) in read:
-            raise Malformed(place, f"seat {writer} on seat {on} stands there twice")
-        read[writer, on] = amounts.read(number, f"{place}[2]")
-    return tuple((writer, on, number) for (writer, on), number in read.items())
-
-
 def _column(value: Number | tuple[Number, ...] | None, offender: int, players: int, path: str) -> tuple[tuple[int, Amount], ...]:
     if value is None:
         return ()
     if not isinstance(value, tuple):
         return ((offender, amounts.read(value, path)),)
-    if len(value) != players:
-        raise Malformed(path, f"has {len(value)} values, must have {players}")
-    return tuple((seat, amounts.read(number, f"{path}[{seat}]")) for seat, number in enumerate(value))
+    return tuple(enumerate(by_seat(value, players, path)))
 
 
 def infraction_document(one: Infraction, players: int) -> dict[str, Any]:

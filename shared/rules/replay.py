@@ -1,4 +1,4 @@
-"""`pulka replay`: a whole deal, card by card, played through the rules (FORMATS.md, Deal record). Pure.
+"""`pulka replay`: a whole deal, card by card, played through the rules (docs/formats.md: Deal record). Pure.
 
 A record is read strictly; its first refused move ends it.
 """
@@ -12,17 +12,17 @@ import msgspec
 
 from shared.rules.cards import mask_of
 from shared.rules.convention import resolve
-from shared.rules.deal import Deal, decide, evolve, offer, open_deal
+from shared.rules.deal import HAND_SIZE, TALON_SIZE, Deal, decide, evolve, offer, open_deal
 from shared.rules.decoding import convert, decode
 from shared.rules.game_events import DealEvent
 from shared.rules.moves import DealMove
 from shared.rules.refusal import Malformed, Refused
 from shared.rules.score_file import Bomb, Points
 from shared.rules.seats import active
+from shared.rules.settlement import pulka_closed
 from shared.rules.sheet import empty_sheet, write
 from shared.rules.sheet_document import SheetDocument, read_sheet
 
-HAND_SIZE, TALON_SIZE = 10, 2
 MOST_MOVES = 1_000  # a deal has about sixty; more is no deal
 Document: TypeAlias = dict[str, Any]
 
@@ -67,9 +67,11 @@ def replay_document(document: bytes | str | Document) -> Document | ReplayRefuse
         [_read_move(entry, record.players, f"moves[{index}]") for index, entry in enumerate(record.moves)]
     ):
         decided = decide(deal, seat, move)
+        if isinstance(decided, Refused) and decided.code == "malformed":
+            raise Malformed(f"moves[{index}]", decided.message)
+        if deal.phase in ("auction", "scored") and pulka_over(deal):
+            return ReplayRefused(Refused("pulka_over", "4.2.15", "The pulka had ended on this sheet before the move."), index)
         if isinstance(decided, Refused):
-            if decided.code == "malformed":
-                raise Malformed(f"moves[{index}]", decided.message)
             return ReplayRefused(decided, index)
         for event in decided:
             deal = evolve(deal, event)
@@ -77,12 +79,21 @@ def replay_document(document: bytes | str | Document) -> Document | ReplayRefuse
     return replayed(deal, events)
 
 
+def pulka_over(deal: Deal) -> bool:
+    """Whether the pulka has ended by its sheet, before this deal or with it; a record does not tell how many deals were played."""
+    setup, score = deal.setup, deal.score
+    sheet = setup.sheet if score is None else write(setup.sheet, score.entries)
+    return pulka_closed(setup.convention, setup.target, sheet, 0)
+
+
 def replayed(deal: Deal, events: Iterable[DealEvent]) -> Document:
     """Where `deal` stands after `events`, as the command shows it: `tricks` taken by seat, `score` None until the deal is over."""
+    over = deal.phase == "auction" and pulka_over(deal)
+    to_act = None if over else deal.to_act
     return {
-        "phase": deal.phase,
-        "to_act": deal.to_act,
-        "legal": [] if deal.to_act is None else offer(deal, deal.to_act),
+        "phase": "over" if over else deal.phase,
+        "to_act": to_act,
+        "legal": [] if to_act is None else offer(deal, to_act),
         "tricks": list(deal.tricks),
         "contract": deal.contract,
         "declarer": deal.declarer,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shared.rules.amount import Amount, divided
-from shared.rules.contract import LEVEL, OBLIGATION
-from shared.rules.game_result import TRICKS, GameResult, game_result, lost_tricks
+from shared.rules.contract import LEVEL, OBLIGATION, TRICKS
+from shared.rules.game_result import GameResult, game_result, lost_tricks
 from shared.rules.reckoning import Reckoning, counted, mountain, pool, whists, without
 from shared.rules.seats import defenders
 from shared.rules.sheet import Entry
@@ -80,7 +80,7 @@ def _whists(deal: Reckoning, calls: Whisting, tricks: dict[int, int], *, failed:
 
 
 def _with_a_passer(deal: Reckoning, whister: int, passer: int, tricks: dict[int, int], *, failed: bool) -> Iterator[Entry]:
-    """One whister and one passer: the tricks of both, by the style of the table (RULES.md, Decision 5)."""
+    """One whister and one passer: the tricks of both, by the style of the table (Decision 5)."""
     style, everything = deal.convention.single_whister, _all_tricks(deal, tricks, whister)
     if style == "own":
         yield _own_tricks(deal, tricks, whister)

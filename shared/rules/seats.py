@@ -1,4 +1,4 @@
-"""Who plays and who rests: seats are 0 ... n-1 clockwise (3.2.10; RULES.md, Decisions 19 and 20)."""
+"""Who plays and who rests: seats are 0 ... n-1 clockwise (3.2.10; Decisions 19 and 20)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,3 @@ def defenders(players: int, dealer: int, declarer: int) -> tuple[int, ...]:
 def clockwise_from(players: int, seat: int) -> tuple[int, ...]:
     """The other seats, beginning with the left neighbour."""
     return tuple((seat + step) % players for step in range(1, players))
-
-
-def next_dealer(players: int, dealer: int) -> int:
-    """The deal passes clockwise (3.2.2)."""
-    return (dealer + 1) % players

@@ -1,4 +1,6 @@
-"""What one deal leaves for the next: the series of all-pass deals (3.7.4, 3.7.8), dark passes in a row, and bombs (3.3.19, FN29-FN31)."""
+"""What one deal leaves for the next: who deals it, the series of all-pass deals (3.7.4, 3.7.8), dark passes in a row, and bombs (3.3.19,
+FN29-FN31).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from shared.rules.contract import ALL_PASS
 from shared.rules.convention import Convention, Dark
 from shared.rules.game_result import game_result
 from shared.rules.outcome import DealOutcome
@@ -26,6 +29,12 @@ class Series(msgspec.Struct, frozen=True):
     def bomb(self, seat: int) -> int:
         """The factor on `seat`'s next game; 1 without a bomb."""
         return self.bombs[seat][0] if self.bombs and self.bombs[seat] else 1
+
+
+def next_dealer(convention: Convention, players: int, dealer: int, contract: str | None) -> int:
+    """The deal passes clockwise whatever was played (3.2.2), unless the convention lets a dealer of all-pass repeat (3.7.7)."""
+    repeats = contract == ALL_PASS and convention.all_pass.dealer == "repeats"
+    return dealer if repeats else (dealer + 1) % players
 
 
 def dark_factor(convention: Convention, dark_in_row: int) -> int:
@@ -54,7 +63,7 @@ def series_after(convention: Convention, players: int, outcome: DealOutcome, bef
 
 
 def _ends(convention: Convention, players: int, outcome: DealOutcome) -> bool:
-    """Whether a game or misere ends the series (RULES.md, Decision 11); a played ten without calls counts as whisted."""
+    """Whether a game or misere ends the series (Decision 11); a played ten without calls counts as whisted."""
     match convention.all_pass.series_ends:
         case "made_game":
             return game_result(outcome).made

@@ -52,7 +52,7 @@ def settled_mountain(convention: Convention, target: int | None, sheet: Sheet) -
 
 
 def divisor(convention: Convention, players: int) -> int:
-    """Among how many a mountain point is divided: all players, its owner included, or only the others (RULES.md, Decision 16)."""
+    """Among how many a mountain point is divided: all players, its owner included, or only the others (Decision 16)."""
     return players if convention.settlement_divisor == "n" else players - 1
 
 
@@ -75,7 +75,7 @@ def net_by_whists(mountain: BySeat, sheet: Sheet, share: int) -> BySeat:
 
 
 def rounded(net: BySeat) -> tuple[int, ...]:
-    """Whole whists that sum to zero: to the nearest, halves away from zero, then corrected by ones (RULES.md, Decision 16)."""
+    """Whole whists that sum to zero: to the nearest, halves away from zero, then corrected by ones (Decision 16)."""
     whole = [_nearest(whists) for whists in net]
     while (excess := sum(whole)) != 0:
         errors: list[Amount] = [shown - whists for shown, whists in zip(whole, net, strict=True)]

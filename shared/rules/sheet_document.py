@@ -1,15 +1,20 @@
-"""The score sheet as a document has it, `{"pool": […], "mountain": […], "whists": [[i, j, n], …]}`, read strictly (FORMATS.md)."""
+"""The score sheet as a document has it, `{"pool": […], "mountain": […], "whists": [[i, j, n], …]}`, read strictly (docs/formats.md)."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import msgspec
 
 from shared.rules import amount as amounts
-from shared.rules.recorded_infraction import Number, Triple, read_whists
+from shared.rules.amount import Amount
 from shared.rules.refusal import Malformed
 from shared.rules.sheet import BySeat, Sheet, empty_sheet
+
+Number: TypeAlias = int | str
+Triple: TypeAlias = tuple[int, int, Number]
+
+MOST_WHISTS = 20  # triples: five players have no more pairs
 
 
 class SheetDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -17,7 +22,7 @@ class SheetDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     pool: tuple[Number, ...] | None = None
     mountain: tuple[Number, ...] | None = None
-    whists: Annotated[tuple[Triple, ...], msgspec.Meta(max_length=20)] = ()  # five players have no more pairs
+    whists: Annotated[tuple[Triple, ...], msgspec.Meta(max_length=MOST_WHISTS)] = ()
 
 
 def read_sheet(document: SheetDocument, players: int, path: str) -> Sheet:
@@ -26,13 +31,30 @@ def read_sheet(document: SheetDocument, players: int, path: str) -> Sheet:
     for writer, on, number in read_whists(document.whists, players, f"{path}.whists"):
         whists[writer][on] = number
     return Sheet(
-        _column(document.pool, players, f"{path}.pool"),
-        _column(document.mountain, players, f"{path}.mountain"),
+        by_seat(document.pool, players, f"{path}.pool"),
+        by_seat(document.mountain, players, f"{path}.mountain"),
         tuple(map(tuple, whists)),
     )
 
 
-def _column(numbers: tuple[Number, ...] | None, players: int, path: str) -> BySeat:
+def read_whists(triples: tuple[Triple, ...], players: int, path: str) -> tuple[tuple[int, int, Amount], ...]:
+    """Triples `[i, j, n]`, i writes n on j, one a pair. Raises `Malformed`."""
+    read: dict[tuple[int, int], Amount] = {}
+    for index, (writer, on, number) in enumerate(triples):
+        place = f"{path}[{index}]"
+        for position, seat in enumerate((writer, on)):
+            if not 0 <= seat < players:
+                raise Malformed(f"{place}[{position}]", f"must be a seat, 0 to {players - 1}")
+        if writer == on:
+            raise Malformed(place, "nobody writes whists on himself")
+        if (writer, on) in read:
+            raise Malformed(place, f"seat {writer} on seat {on} stands there twice")
+        read[writer, on] = amounts.read(number, f"{place}[2]")
+    return tuple((writer, on, number) for (writer, on), number in read.items())
+
+
+def by_seat(numbers: tuple[Number, ...] | None, players: int, path: str) -> BySeat:
+    """One number a seat, zeros where the document has none. Raises `Malformed`."""
     if numbers is None:
         return (0,) * players
     if len(numbers) != players:

@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shared.rules.cards import CARDS, DECK, card_numbers, hand_text
+from shared.rules.seats import active
 
 ALGORITHM: Final = 1
 LOWEST_CUT: Final = 4  # cards in each part, at least (3.2.6)
@@ -38,8 +39,7 @@ SERVER_SEED: Final = "server_seed"  # labels of the salts, as in `DealRevealed.s
 TALON: Final = "talon"
 DISCARD: Final = "discard"
 
-# Who gets cards, counted clockwise from the dealer: with four he rests, with five also the player two to his right (3.2.10).
-_DEALT: Final[dict[int, tuple[int, ...]]] = {3: (1, 2, 3), 4: (1, 2, 3), 5: (1, 2, 4)}
+DEALT: Final = (3, 4, 5)  # players; with two a dummy gets cards, for which algorithm 1 has no seat
 
 
 def hand_label(seat: int) -> str:
@@ -77,9 +77,9 @@ def seats_dealt(players: int, dealer: int) -> tuple[int, ...]:
     """The seats that get cards, in the order in which they get them (3.2.8, 3.2.10). Raises `ValueError` for a number of players that is
     not dealt.
     """
-    if players not in _DEALT:
+    if players not in DEALT:
         raise ValueError(f"no deal for {players} players")
-    return tuple((dealer + step) % players for step in _DEALT[players])
+    return active(players, dealer)
 
 
 def deal_cards(  # noqa: PLR0913, PLR0917  # the eight things that a deal follows from, and nothing else

@@ -7,8 +7,7 @@ import msgspec
 from shared.rules.convention import Convention
 from shared.rules.outcome import DealOutcome
 from shared.rules.scoring import START, score_deal
-from shared.rules.seats import next_dealer
-from shared.rules.series import Series, series_after
+from shared.rules.series import Series, next_dealer, series_after
 from shared.rules.sheet import Entry, Sheet, write
 
 
@@ -25,11 +24,10 @@ def play_on(convention: Convention, target: int | None, before: Standing, outcom
     """The standing after `outcome`, and the entries that it wrote."""
     players = before.sheet.players
     entries = score_deal(convention, players, target, before.sheet, outcome, before.series)
-    stays = outcome.is_all_pass and convention.all_pass.dealer == "repeats"  # Classic (3.7.7)
     after = Standing(
         sheet=write(before.sheet, entries),
         series=series_after(convention, players, outcome, before.series),
         deals=before.deals + 1,
-        dealer=outcome.dealer if stays else next_dealer(players, outcome.dealer),
+        dealer=next_dealer(convention, players, outcome.dealer, outcome.contract),
     )
     return after, entries

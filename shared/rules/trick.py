@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Final
 
 from shared.rules.cards import CARDS, DECK, SUIT_MASKS, SUIT_OF
+from shared.rules.contract import TRICKS
 from shared.rules.game_events import CardPlayed, TrickWon
 
 MOST_SEATS: Final = 5  # of a table; with five players two rest (3.2.10)
-TRICKS: Final = 10
 
 #: The mask of a card's whole suit, by card.
 SUIT_OF_CARD: Final = tuple(SUIT_MASKS[SUIT_OF[card]] for card in range(32))

@@ -34,6 +34,7 @@ _LEEWAY: Final = 60  # seconds between the clocks of two instances
 _LONGEST: Final = 2048  # characters; ours have about 250
 _REMEMBERED: Final = 10_000  # verified tokens kept, some 5 MB: one HMAC and two JSON parses less a request
 _ISSUER: Final = "pulka"
+CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="pulka"'}  # what a 401 must carry (RFC 9110)
 _CHECKS: Final[Any] = {
     "require": ["exp", "sub", "scope"],
     "verify_exp": False,  # judged on every use, by `verify`
@@ -110,7 +111,7 @@ class Tokens:
         """Who sent `request`; raises 401 also without a token."""
         known = self.viewer(request, now)
         if known is None:
-            raise Problem(401, "token_missing", "This needs a token.", headers={"WWW-Authenticate": 'Bearer realm="pulka"'})
+            raise missing_token("This needs a token.")
         return known
 
     def _decode(self, token: str) -> Caller:
@@ -122,9 +123,14 @@ class Tokens:
                 return Caller(claims["sub"], SCOPES.intersection(claims["scope"].split()), int(claims["exp"]))
             except jwt.InvalidSignatureError:
                 continue  # another of the master keys may have signed it
-            except (jwt.PyJWTError, AttributeError, ValueError):
+            except (jwt.PyJWTError, AttributeError, TypeError, ValueError, OverflowError):
                 break
         raise invalid_token("The token is none of ours.")
+
+
+def missing_token(detail: str) -> Problem:
+    """401 for a request that says nothing of who sends it."""
+    return Problem(401, "token_missing", detail, headers=CHALLENGE)
 
 
 def invalid_token(detail: str) -> Problem:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 import time
 from functools import lru_cache
+from itertools import count
 from typing import Any, Final
 
 import structlog
@@ -27,6 +28,9 @@ requests_open = Gauge("pulka_http_requests_open", "Requests under way, streams i
 counted = lru_cache(maxsize=1024)(requests_total.labels)  # routes times statuses, of which there are fewer; `labels` costs a lock a request
 timer = lru_cache(maxsize=256)(request_seconds.labels)  # routes
 
+_PROCESS: Final = secrets.token_hex(4)  # of all processes that write into one log
+_REQUESTS: Final = count(1)
+
 log = structlog.get_logger("web")
 
 
@@ -37,7 +41,7 @@ def observed(app: ASGIApp) -> ASGIApp:
         if scope["type"] == ScopeType.WEBSOCKET:  # there are none
             await app(scope, receive, send)
             return
-        scope["state"]["request_id"] = secrets.token_hex(8)
+        scope["state"]["request_id"] = f"{_PROCESS}{next(_REQUESTS):08x}"
         began = time.perf_counter()
         status = 500  # what a client sees when nothing was sent
         timed = True

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
 from shared.web.problems import malformed
 
 K = TypeVar("K")
+
+LARGEST: Final = (1 << 63) - 1  # of a number in a sort key: Postgres' bigint
 
 
 def to_cursor(key: Any) -> str:
@@ -23,8 +25,15 @@ def to_cursor(key: Any) -> str:
 
 
 def from_cursor(cursor: str, kind: type[K]) -> K:
-    """The sort key in `cursor`; raises 400 `malformed` at `cursor`."""
+    """The sort key in `cursor`, a number or text or several, each one that Postgres can hold; raises 400 `malformed` at `cursor`."""
     try:
-        return msgspec.json.decode(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True), type=kind)
+        key = msgspec.json.decode(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True), type=kind)
     except (binascii.Error, ValueError, msgspec.DecodeError):
         raise malformed("cursor", "not a cursor of this list") from None
+    if not all(_fits(part) for part in (key if isinstance(key, tuple) else (key,))):
+        raise malformed("cursor", "not a cursor of this list")
+    return key
+
+
+def _fits(part: object) -> bool:
+    return 0 <= part <= LARGEST if isinstance(part, int) else "\0" not in str(part)

@@ -41,14 +41,43 @@ TITLES: Final[Mapping[str, str]] = {
     "not_acceptable": "None of the accepted forms is available",
     "stale_revision": "The turn has moved on",
     "body_too_large": "The body is over 64 KB",
+    "head_too_large": "Request line and headers are too long",
     "idempotency_mismatch": "The same Idempotency-Key came with another request",
     "too_many_streams": "Too many streams are open",
     "internal": "Something went wrong on our side",
     "unavailable": "A server is away; nothing was decided",
     "outcome_unknown": "The outcome is unknown; repeat with the same key",
     "storage_full": "The log takes no more; nothing was decided",
+    "lost_race": "Others were faster, several times in a row",
+    "log_differs": "The log is not the one that the books were written from",
+    "no_such_deal": "There is no such deal",
+    "already_seated": "Already seated at this table",
+    "bid_not_on_ladder": "Bids climb step by step here",
+    "bid_too_low": "The bid is too low",
+    "call_not_allowed": "This call is not open to you now",
+    "card_not_held": "The card is not in that hand",
+    "contract_below_bid": "The contract is below the bid",
+    "duplicate_card": "The same card twice",
+    "here_not_allowed": "Here cannot be said now",
+    "misere_not_first_bid": "Misere is a first call only",
+    "mode_not_offered": "Tables of this mode are not offered",
+    "must_follow_suit": "The suit led must be followed",
+    "must_trump": "Who cannot follow must trump",
+    "no_such_seat": "The table has no such seat",
+    "not_the_host": "Only the table's host may do this",
+    "not_your_hand": "The next card comes from another hand",
+    "not_your_turn": "It is another player's turn",
+    "option_not_offered": "Tables with this option are not offered",
+    "pulka_over": "The pulka is over",
+    "seat_reserved": "The seat is kept for a bot, or for a person",
+    "seat_taken": "Somebody sits there",
+    "table_closed": "The table is closed",
+    "table_full": "Every seat is taken",
+    "table_started": "The pulka has begun",
+    "wrong_discard_count": "Two cards are put away",
+    "wrong_phase": "Not in this phase",
 }
-"""Codes of the HTTP layer; the rules' own codes stand in FORMATS (Moves)."""
+"""What each stable code says in a few words: the first ones are the HTTP layer's, the others the rules' and the services'."""
 
 _BY_STATUS: Final[Mapping[int, str]] = {
     400: "malformed",
@@ -73,7 +102,7 @@ _POSTGRES_AWAY: Final = (
     asyncpg.InterfaceError,  # "connection is closed", "pool is closing"
     asyncpg.InternalClientError,  # the server's farewell came between two statements
     asyncpg.OperatorInterventionError,  # shutting down, starting up
-    asyncpg.TooManyConnectionsError,
+    asyncpg.InsufficientResourcesError,  # disk full, no memory, no connection left
     ConnectionError,
     TimeoutError,
 )

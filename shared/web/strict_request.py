@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
 from litestar import Request
 from litestar.enums import ParamType
+from litestar.exceptions import InternalServerException
 from litestar.handlers.base import BaseRouteHandler
 from litestar.params import ParameterKwarg
 
@@ -18,6 +20,14 @@ _QUERY = "pulka_query"
 
 class StrictRequest(Request[Any, Any, Any]):
     """Litestar decodes a body to plain values and converts those leniently; this decodes it once, into the declared type."""
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """The body's pieces; a client that goes away before its end is no defect of ours, and nobody reads the answer."""
+        try:
+            async for piece in super().stream():
+                yield piece
+        except InternalServerException:
+            raise malformed("", "the body ended early") from None
 
     async def json(self) -> Any:
         """The body as the type that the handler declares for `data`; raises a 400 problem with the path of what is wrong."""
@@ -46,8 +56,10 @@ async def known_parameters(request: Request[Any, Any, Any]) -> None:
     for name in given:
         if name not in known:
             raise malformed(name, "unknown query parameter")
-        if len(given.getall(name)) > 1:
+        if len(values := given.getall(name)) > 1:
             raise malformed(name, "given more than once")
+        if "\0" in values[0]:
+            raise malformed(name, "must not hold the character NUL")  # Postgres has no text with it
 
 
 def _query_names(handler: BaseRouteHandler) -> frozenset[str]:

@@ -37,9 +37,10 @@ def _when_back(party: Party, condition):
 
 
 def test_the_table_process_is_killed_in_mid_trick(nats_url, postgres_dsn, namespace, tmp_path):
-    """After `kill -9` and a restart, seats, dealer, cards and turn are as they were, and the pulka goes on to its end."""
+    """After `kill -9` and a restart, seats, dealer, cards and turn are as they were, streams resume, and the pulka goes on to its end."""
     with Club(nats_url, postgres_dsn, namespace, tmp_path) as club:
         party = Party(club, target=1, convention="rostov")
+        read = party.history()
         for _ in range(3):
             party.until("play")
             party.step()  # in mid-trick
@@ -49,8 +50,11 @@ def test_the_table_process_is_killed_in_mid_trick(nats_url, postgres_dsn, namesp
             after = [party.view(seat) for seat in range(3)]
             for old, new in zip(before, after, strict=True):
                 assert {**old, "clock": 0, "presence": 0} == {**new, "clock": 0, "presence": 0}
+            read += party.history(after=read[-1]["revision"])
             party.step()
         party.play_out()
+        read += party.history(after=read[-1]["revision"])
+        assert read == party.history()
         _check_history(party, party.acknowledged)
 
 

@@ -51,5 +51,5 @@ def add(amount, calls=None):
     return decide
 
 
-def request(command_id, *, digest="d", actor="player", now=1):
-    return Request(command_id, actor, digest, now)
+def request(command_id, *, digest="d", actor="player", now=1, former_digests=()):
+    return Request(command_id, actor, digest, now, former_digests=former_digests)

@@ -9,6 +9,7 @@ import nats
 import pytest
 from structlog.testing import capture_logs
 
+from shared.eventlog import reading
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.port import Conflict, Unavailable
 from shared.eventlog.streams import Namespace, StreamDrift, configurations
@@ -134,6 +135,17 @@ class TestJetStreamLog(LogContract, ReadingContract):
         assert await world.batched("TABLE_1") == 0
         await asyncio.gather(*(world.log.append(table, some_commit(table, 1), 0) for table in tables[1:]))
         assert await world.batched("TABLE_1") > 50
+
+    async def test_many_histories_at_once_do_not_cost_the_connection(self, world, monkeypatch):
+        """Histories of 100 MB, asked for at once, come a few at a time: the server drops a connection with 64 MB that nobody has read."""
+        monkeypatch.setattr(reading, "PATIENCE_SECONDS", PATIENCE)  # a busy machine takes seconds
+        table = some_table()
+        stored = await fill(world.other, table, 40, size=60_000)
+        lost = asyncio.Event()
+        world.other._connection.on_lost.append(lost.set)
+        answers = await asyncio.gather(*(world.other.read(table) for _ in range(40)))
+        assert all(answer == stored for answer in answers)
+        assert not lost.is_set()
 
     async def test_two_commits_of_one_aggregate_do_not_share_a_batch(self, world):
         """The server would refuse both and all their neighbours: the second waits for the next turn."""

@@ -3,8 +3,8 @@
 import asyncio
 import random
 
-import asyncpg
 import pytest
+import structlog
 
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog, MemoryStore
@@ -22,16 +22,6 @@ pytestmark = pytest.mark.servers
 @pytest.fixture
 def schema(namespace):
     return schema_of(Tally(), namespace)
-
-
-@pytest.fixture
-async def connection(postgres_dsn, namespace, schema):
-    """A connection to look at rows with; everything under the namespace goes with it."""
-    connection = await asyncpg.connect(postgres_dsn, server_settings={"search_path": schema})
-    yield connection
-    for row in await connection.fetch("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)", namespace):
-        await connection.execute(f'DROP SCHEMA "{row["nspname"]}" CASCADE')
-    await connection.close()
 
 
 @pytest.fixture
@@ -147,6 +137,7 @@ async def test_workers_cancelled_at_random_points(log, running, connection, sche
     """A worker that is cut off at any await leaves rows and checkpoint of the same batch, and the next one goes on from there."""
     writer, chance = Writer(log), random.Random(9)
     await writer.spread(400, 9)
+    await checkpoint.prepare(connection, schema, Tally.ddl)  # a worker may be cut off before it has made the tables
     for _ in range(20):
         arrival = Arrival()
         _, task = running.start(log, reached=arrival, projection=Slow(chance.randrange(1, 60)))
@@ -310,6 +301,34 @@ async def test_poison_parks_its_aggregate_only(log, running, connection):
     await writer.append(sick)
     await arrival.at(10)
     assert await tallied(connection) == {sick.subject: 6, well.subject: 4}
+
+
+class Defective(Tally):
+    """Fails for no fault of the commit, with a text that nobody may read; `again` is set when it is asked a second time."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.again = 0, asyncio.Event()
+
+    async def apply(self, connection, batch):  # noqa: ARG002 - fails before it looks
+        self.calls += 1
+        if self.calls > 1:
+            self.again.set()
+        raise RuntimeError("AS KS QS")
+
+
+async def test_a_defect_is_told_without_its_text(log, running, connection):
+    """What nobody foresaw is said by kind and place, in log and status alike: its text may be a card."""
+    await Writer(log).spread(1, 1)
+    defective = Defective()
+    with structlog.testing.capture_logs() as lines:
+        worker, _ = running.start(log, projection=defective)
+        await asyncio.wait_for(defective.again.wait(), 10)
+    (told, *_) = [line for line in lines if line["event"] == "projection_down"]
+    assert (told["log_level"], told["reason"], told["detail"]) == ("critical", "defect", "RuntimeError")
+    assert any("test_projections.py" in place for place in told["where"])
+    assert "AS KS" not in f"{lines} {worker.status()}"
+    assert await tallied(connection) == {}
 
 
 async def test_at_least_waits_for_the_rows(log, schema, connection, postgres_dsn):

@@ -167,11 +167,12 @@ class Party:
             self.step()
         return view
 
-    def history(self, seat: int | None = 0) -> list[dict]:
-        """Every commit frame from the first, as the seat, or a spectator, may see it."""
+    def history(self, seat: int | None = 0, after: int = 0) -> list[dict]:
+        """Every commit frame behind the cursor `after`, as the seat, or a spectator, may see it."""
         club = self.people[0].club
         client = self.people[seat].http if seat is not None else club.client()
-        answer = client.get(f"/v1/tables/{self.table}/events?after=0&follow=false", headers={"Accept": "application/x-ndjson"})
+        headers = {"Accept": "application/x-ndjson", "Last-Event-ID": str(after)}
+        answer = client.get(f"/v1/tables/{self.table}/events?follow=false", headers=headers)
         assert answer.status_code == 200, answer.text
         frames = [msgspec.json.decode(line) for line in answer.text.splitlines()]
         return [frame for frame in frames if frame["frame"] == "commit"]

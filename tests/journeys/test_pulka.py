@@ -6,6 +6,7 @@ import itertools
 import json
 import threading
 import time
+from urllib.parse import urlsplit
 
 import httpx
 import msgspec
@@ -13,7 +14,7 @@ import pytest
 
 from shared.rules.replay import replay_document
 from shared.rules.score_file import score_document
-from tests.journeys.club import PATIENCE, Party, Person
+from tests.journeys.club import PATIENCE, Club, Party, Person
 
 
 @pytest.mark.parametrize(("convention", "players"), [("sochi", 3), ("leningrad", 4), ("rostov", 3)])
@@ -72,6 +73,66 @@ def _posted(party: Party, seat: int) -> httpx.Response:
     return httpx.post(
         f"{person.club.url}/v1/tables/{party.table}/moves", json={"type": "cut", "at": 11}, headers=headers, trust_env=False, timeout=20
     )
+
+
+def test_of_different_moves_on_one_revision_one_is_made(club):
+    """Eight cuts at once: one is accepted, the others are told the current revision, with `If-Match` by 412 and without it by 409."""
+    party = Party(club)
+    view = party.waiting_view("cut")
+    person, path = party.people[view["to_act"]], f"{club.url}/v1/tables/{party.table}/moves"
+    answers: list[httpx.Response] = []
+
+    def cut(at: int) -> None:
+        seen = {"If-Match": f'"{view["revision"]}"'} if at % 2 else {}
+        headers = {"Authorization": f"Bearer {person.token}", "Idempotency-Key": f"cut-{at}", **seen}
+        answers.append(httpx.post(path, json={"type": "cut", "at": at}, headers=headers, trust_env=False, timeout=20))
+
+    cuts = [threading.Thread(target=cut, args=(at,)) for at in range(8, 16)]
+    for each in cuts:
+        each.start()
+    for each in cuts:
+        each.join()
+    (made,) = [answer.json() for answer in answers if answer.status_code == 200]
+    refused = [answer for answer in answers if answer.status_code != 200]
+    assert {answer.status_code for answer in refused} <= {409, 412}
+    assert len(refused) == 7
+    assert {answer.json()["revision"] for answer in refused} == {made["revision"]}
+    assert [frame["hash"] for frame in party.history(after=view["revision"])] == [made["hash"]]
+
+
+def test_a_token_that_only_reads_cannot_move(club):
+    """Whoever was given a token to watch with sees what its player sees, and acts as nobody."""
+    party = Party(club)
+    seat = party.waiting_view("cut")["to_act"]
+    read = party.people[seat].post("/v1/lobby/tokens", {"scopes": ["read"]}).json()["token"]
+    headers = {"Authorization": f"Bearer {read}", "Idempotency-Key": "mine"}
+    path = f"{club.url}/v1/tables/{party.table}"
+    assert httpx.get(path, headers=headers, trust_env=False).json()["seat"] == seat
+    refused = httpx.post(f"{path}/moves", json={"type": "cut", "at": 9}, headers=headers, trust_env=False)
+    assert (refused.status_code, refused.json()["code"]) == (403, "scope_missing")
+    assert party.view()["phase"] == "cut"
+
+
+def test_no_log_line_or_metric_holds_a_secret(nats_url, postgres_dsn, namespace, tmp_path):
+    """At the most talkative level, through refusals and a whole pulka: no card, seed, token, name, password or server's password."""
+    with Club(nats_url, postgres_dsn, namespace, tmp_path, PULKA_LOG_LEVEL="debug") as club:
+        party = Party(club, target=1)
+        named = party.people[0].post("/v1/lobby/players", {"name": "Zoroaster", "password": "open sesame"})
+        party.people[0].post("/v1/lobby/tokens", {"player": named.json()["player"]["id"], "password": "closed sesame"})
+        party.until("play")
+        party.people[0].post(f"/v1/tables/{party.table}/moves", {"type": "discard", "cards": ["AS", "KS"]}, Idempotency_Key="no")
+        party.play_out()
+        told = club.client().get("/metrics").text + club.client().get("/health").text
+        secrets = {"Zoroaster", "open sesame", "closed sesame", named.json()["token"], *(person.token for person in party.people)}
+        secrets |= {urlsplit(url).password for url in (nats_url, postgres_dsn)} - {None}
+        for event in (event for frame in party.history() for event in frame["events"] if event["type"] == "DealRevealed"):
+            secrets |= {event["server_seed"], *event["hands"], event["talon"], *event["salts"].values()}
+            secrets |= {event["discard"]} if event["discard"] else set()
+    told += club.errors.read_text()
+    assert "request_answered" in told
+    assert "request_refused" in told
+    assert "pulka_http_requests_total" in told
+    assert not [secret for secret in secrets if secret in told]
 
 
 def test_bad_input_is_a_problem_document_and_no_event(club):

@@ -19,9 +19,10 @@ import structlog
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
-from services.ledger.books import STREAMS, Books
+from services.ledger.books import Books
 from services.ledger.verify import verify_table
 from shared.eventlog.jetstream import JetStreamLog, open_log
+from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.projections.projector import Projector
 from shared.projections.rebuild import rebuild
@@ -48,7 +49,7 @@ async def rebuild_rates(log: JetStreamLog, dsn: str, events: int, rounds: int) -
     rates = []
     for number in range(rounds):
         began = time.perf_counter()
-        await rebuild(log, Books(), STREAMS, dsn, f"bench_{number}", lambda done, total: tell(f"rebuild: {done}/{total}"))
+        await rebuild(log, Books(), TABLE_STREAMS, dsn, f"bench_{number}", lambda done, total: tell(f"rebuild: {done}/{total}"))
         rates.append(events / (time.perf_counter() - began))
         await drop(dsn, f"bench_{number}")
     return rates
@@ -56,7 +57,7 @@ async def rebuild_rates(log: JetStreamLog, dsn: str, events: int, rounds: int) -
 
 async def lags(log: JetStreamLog, dsn: str, seconds: float, seed: int) -> list[float]:
     """Milliseconds from each append's ack to the moment at which its rows are readable, at `RATE` events a second."""
-    projector = Projector(log, Books(), STREAMS, dsn, "bench_live")
+    projector = Projector(log, Books(), TABLE_STREAMS, dsn, "bench_live")
     await projector.start()
     tables = [PlayedTable(log, seed + place, partition=place % 8, target=500) for place in range(64)]
     found: list[float] = []

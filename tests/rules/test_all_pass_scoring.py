@@ -34,7 +34,7 @@ def test_3_7_3_a_talon_aside_leaves_the_dealer_out_of_the_amnesty() -> None:
 
 
 def test_3_7_3_five_players() -> None:
-    """With five only the dealer takes talon tricks; the other resting player has no part (RULES.md, Decision 20)."""
+    """With five only the dealer takes talon tricks; the other resting player has no part (Decision 20)."""
     deal = {"dealer": 0, "contract": "all_pass", "tricks": [1, 4, 3, 0, 2]}
     assert one("sochi", 5, deal) == written([0] * 5, [0, 3, 2, 0, 1])
 
@@ -42,7 +42,7 @@ def test_3_7_3_five_players() -> None:
 @pytest.mark.parametrize(("bonus", "pool", "mountain"), [("price", 2, 0), ("none", 0, 0), ({"fixed": 1}, 1, 0), ("off_mountain_2", 0, -4)])
 @pytest.mark.parametrize("dealer", [True, False])
 def test_3_7_2_1_zero_tricks(bonus: Any, pool: int, mountain: int, *, dealer: bool) -> None:
-    """Zero tricks earn the agreed bonus, a resting dealer only where he gets it too (3.7.2.1, 3.7.6.2; RULES.md, Decision 8)."""
+    """Zero tricks earn the agreed bonus, a resting dealer only where he gets it too (3.7.2.1, 3.7.6.2; Decision 8)."""
     convention = sochi(prices=[2], zero_bonus=bonus, zero_bonus_dealer=dealer)
     found = one(convention, 4, {"contract": "all_pass", "tricks": [0, 6, 4, 0]})
     assert found == written([pool, 0, 0, pool * dealer], [mountain, 12, 8, mountain * dealer])
@@ -61,7 +61,7 @@ def test_3_7_2_2_shares_stay_exact() -> None:
 
 
 def test_3_7_2_2_five_players() -> None:
-    """Resting players neither write nor are written on (RULES.md, Decision 20)."""
+    """Resting players neither write nor are written on (Decision 20)."""
     deal = {"dealer": 4, "contract": "all_pass", "tricks": [1, 1, 0, 8, 0]}
     assert one("rostov", 5, deal) == written([0, 0, 0, 0, 1], [0] * 5, [[0, 3, 20], [1, 3, 20]])
 
@@ -72,12 +72,12 @@ def test_3_7_6_2_rostov_with_four() -> None:
 
 
 def test_3_7_6_4_two_players() -> None:
-    """The dummy's tricks count for nobody (RULES.md, Decision 19)."""
+    """The dummy's tricks count for nobody (Decision 19)."""
     assert one("sochi", 2, {"contract": "all_pass", "tricks": [3, 5]}) == written([0, 0], [0, 2])
 
 
 def test_3_7_4_progression_and_what_ends_it() -> None:
-    """Prices go by the place in the series, the last repeats, and any game ends it (3.7.4; RULES.md, Decision 11)."""
+    """Prices go by the place in the series, the last repeats, and any game ends it (3.7.4; Decision 11)."""
     failed = {"declarer": 0, "contract": "6S", "calls": [None, "whist", "whist"], "tricks": [5, 3, 2]}
     assert prices("sochi", PASSED, PASSED, PASSED, PASSED, failed, PASSED) == [1, 2, 3, 3, 1]
     assert score("sochi", 3, PASSED, start={"all_pass_in_row": 1})["deals"][0]["mountain"] == [0, 6, 2]
@@ -100,7 +100,7 @@ CAUGHT = {"declarer": 0, "contract": "misere", "tricks": [1, 5, 4]}
     ],
 )
 def test_3_7_8_what_ends_a_series(option: str, ending: list[dict[str, Any]], lasting: list[dict[str, Any]]) -> None:
-    """A series lasts until the game that the table agreed on; others neither end nor lengthen it (RULES.md, Decision 11)."""
+    """A series lasts until the game that the table agreed on; others neither end nor lengthen it (Decision 11)."""
     for game in ending:
         assert prices(sochi(series_ends=option), PASSED, game, PASSED) == [1, 1]
     for game in lasting:

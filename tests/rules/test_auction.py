@@ -44,7 +44,7 @@ def test_order_of_refusals():
     given(won).when(1, Bid("5S")).then_refused("malformed", "3.3.7")
     given(won).when(1, Bid("6S")).then_refused("wrong_phase", "3.3.11")
     given(table(), "6C").when(2, "6S").then_refused("not_your_turn", "3.3.2")
-    given(table(), "6C").when(1, "6S").then_refused("bid_too_low", "3.3.6")
+    given(table(), "6C").when(1, "6S").then_refused("bid_too_low", "3.3.8")
     given(table()).when(0, Discard(("AS", "1S"))).then_refused("malformed", "1.3.5")
     given(table()).when(1, Play("AS")).then_refused("wrong_phase", "3.9.2")
 

@@ -49,8 +49,8 @@ def test_a_01():
 
 
 def test_a_02():
-    """A junior hand must bid higher than the senior's bid and may not hold it (3.3.6, 3.3.8)."""
-    given(table(), "6S").when(1, "6S").then_refused("bid_too_low", "3.3.6")
+    """A junior hand must bid higher than the senior's bid and may not hold it (3.3.8)."""
+    given(table(), "6S").when(1, "6S").then_refused("bid_too_low", "3.3.8")
     given(table(), "6S").when(1, "here").then_refused("here_not_allowed", "3.3.8")
 
 
@@ -69,7 +69,7 @@ def test_a_05(words, senior, junior):
     """With two left the senior of them may hold the junior's bid, who must then raise or pass (3.3.8, Decision 9)."""
     given(table(), words).when(senior, "here").then(BidMade(senior, "here"))
     held = f"{words} here"
-    given(table(), held).when(junior, "6H").then_refused("bid_too_low", "3.3.6")
+    given(table(), held).when(junior, "6H").then_refused("bid_too_low", "3.3.8")
     given(table(), held).when(junior, "6NT").then(BidMade(junior, "6NT"))
     given(table(), held).when(junior, "pass").then(BidMade(junior, "pass"), AuctionWon(senior, "6H"), TalonTaken(senior, TALON))
 

@@ -18,7 +18,7 @@ def refusal(value: Any, target: int | None = None) -> Malformed:
 
 
 def test_presets_are_the_table_of_the_formats() -> None:
-    """What tells the presets apart is what FORMATS.md's table says."""
+    """What tells the presets apart is what the table in docs/formats.md says."""
     sochi, leningrad, rostov = PRESETS["sochi"], PRESETS["leningrad"], PRESETS["rostov"]
     assert (sochi.remise_factor, leningrad.remise_factor, rostov.remise_factor) == (1, 2, 1)
     assert (sochi.whister_remise, leningrad.whister_remise, rostov.whister_remise) == ("full", "half", "half")
@@ -105,6 +105,7 @@ DIGESTS = {
         ({"preset": "sochi", "half_whist": [6, 6]}, "convention.half_whist"),
         ({"preset": "sochi", "dark": True}, "convention.dark"),
         ({"preset": "sochi", "ends_when": "deals:0"}, "convention.ends_when"),
+        ({"preset": "leningrad", "ends_when": "deals:3\n"}, "convention.ends_when"),
         ({"preset": "sochi", "all_pass": {"price": [1]}}, "convention.all_pass.price"),
         ({"preset": "sochi", "all_pass": {"prices": []}}, "convention.all_pass.prices"),
         ({"preset": "sochi", "all_pass": [1]}, "convention.all_pass"),

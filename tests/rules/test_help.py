@@ -31,7 +31,7 @@ def sheet(convention: Any, pools: list[int], deal: dict[str, Any] = NINE, **rest
     ],
 )
 def test_4_2_3_whom_to_help(choice: str, before: list[int], after: list[int], whists: list[list[int]]) -> None:
-    """Two points close the helper, six go on by the agreed order, the nearest clockwise of equals first (4.2.2; RULES.md, Decision 13)."""
+    """Two points close the helper, six go on by the agreed order, the nearest clockwise of equals first (4.2.2; Decision 13)."""
     found = sheet({"preset": "sochi", "help": choice}, before)
     assert (found["pool"], found["whists"], found["mountain"]) == (after, whists, [0] * 4)
 

@@ -1,4 +1,4 @@
-"""`pulka replay`: deal records, read strictly, played through the rules, and answered as FORMATS.md says."""
+"""`pulka replay`: deal records, read strictly, played through the rules, and answered as docs/formats.md says."""
 
 from __future__ import annotations
 
@@ -102,6 +102,26 @@ def test_all_pass_in_a_row_come_from_the_record():
     assert (refused.refused.code, refused.refused.rule) == ("bid_too_low", "3.7.8")
 
 
+def test_a_pulka_that_has_ended_takes_no_move():
+    """On a sheet that is closed before the deal, or by it, a well-formed move finds the pulka over, whatever else is wrong (4.2.15)."""
+    closed = {"pool": [4, 4, 5]}
+    answer = replay_document(record(target=4, sheet=closed))
+    assert (answer["phase"], answer["to_act"], answer["legal"]) == ("over", None, [])
+    for move in (BIDS[0], BIDS[1], CONTRACT):
+        assert replay_document(record(move, target=4, sheet=closed)).document() | {"message": ""} == {
+            "code": "pulka_over",
+            "rule": "4.2.15",
+            "move": 0,
+            "message": "",
+        }
+    passed = [{"seat": seat, "type": "whist", "call": "pass"} for seat in (1, 2)]
+    closing = (*BIDS, DISCARD, CONTRACT, *passed, BIDS[0])
+    for pool, code in (([2, 4, 4], "pulka_over"), ([1, 4, 4], "wrong_phase")):
+        assert replay_document(record(*closing, target=4, sheet={"pool": pool})).refused.code == code
+    with pytest.raises(Malformed):
+        replay_document(record(BIDS[0] | {"bid": "5S"}, target=4, sheet=closed))
+
+
 def test_the_first_refused_move_ends_it():
     """A refusal names code, rule, the number of the move from 0, and says why in a sentence."""
     moves = (*BIDS, DISCARD, CONTRACT, *WHISTS, OPEN, {"seat": 0, "type": "play", "card": "AS"}, {"seat": 1, "type": "play", "card": "AC"})
@@ -157,7 +177,7 @@ def test_a_record_that_breaks_the_format(fields, path):
         ({"seat": 0, "type": "bid", "bid": "5S"}, "moves[3].bid"),
         ({"seat": 0, "type": "bid", "bid": "all_pass"}, "moves[3].bid"),
         ({"seat": 0, "type": "contract", "contract": "pass"}, "moves[3].contract"),
-        ({"seat": 0, "type": "contract", "contract": "6S\n"}, "moves[3]"),
+        ({"seat": 0, "type": "contract", "contract": "6S\n"}, "moves[3].contract"),
         ({"seat": 0, "type": "play", "card": "as"}, "moves[3].card"),
         ({"seat": 0, "type": "play", "card": "AS", "hand": 5}, "moves[3].hand"),
         ({"seat": 0, "type": "play", "card": "AS", "hand": 3}, "moves[3]"),

@@ -239,7 +239,7 @@ def test_bad_deals_of_four(convention: Any, deal: dict[str, Any], path: str) -> 
 
 
 def test_five_players_have_no_dealers_whist() -> None:
-    """With five the resting dealer is not asked for a whist (RULES.md, Decision 15)."""
+    """With five the resting dealer is not asked for a whist (Decision 15)."""
     deal = {"dealer": 0, "declarer": 1, "contract": "6S", "calls": ["whist", None, "pass", None, "pass"], "tricks": [0, 6, 4, 0, 0]}
     assert refusal(with_deal("sochi", 5, **deal)).path == "deals[0].calls[0]"
 

@@ -59,7 +59,7 @@ def test_i_writes_on_j_means_i_gains(sheet: Sheet, whists: int, data: st.DataObj
 
 @given(sheets())
 def test_decision_16_rounding_stays_near(sheet: Sheet) -> None:
-    """Rounded results sum to zero and none is a whole whist off (RULES.md, Decision 16)."""
+    """Rounded results sum to zero and none is a whole whist off (Decision 16)."""
     net = settle(PRESETS["rostov"], None, sheet).net
     shown = rounded(net)
     assert sum(shown) == 0
@@ -78,7 +78,7 @@ def test_decision_16_rounding_stays_near(sheet: Sheet) -> None:
     ],
 )
 def test_decision_16_rounding(net: tuple[Fraction, ...], shown: tuple[int, ...]) -> None:
-    """Halves go away from zero; what is left over goes to the worst rounded, the lowest seat of equals (RULES.md, Decision 16)."""
+    """Halves go away from zero; what is left over goes to the worst rounded, the lowest seat of equals (Decision 16)."""
     assert rounded(net) == shown
 
 

@@ -31,7 +31,7 @@ def sochi(**options: Any) -> dict[str, Any]:
     ],
 )
 def test_3_8_6_pair_on_six(school: str, tricks: tuple[int, ...], short: tuple[int, int]) -> None:
-    """Two whisters on a six answer by the school of the table (3.8.6; RULES.md, Decision 2)."""
+    """Two whisters on a six answer by the school of the table (3.8.6; Decision 2)."""
     found = one(sochi(pair_6_7=school), 3, {"declarer": 0, "contract": "6S", "calls": PAIR, "tricks": list(tricks)})
     assert found["mountain"][1:] == [2 * missing for missing in short]
 
@@ -53,7 +53,7 @@ def test_3_8_6_pair_on_six(school: str, tricks: tuple[int, ...], short: tuple[in
 def test_3_8_6_pair_on_eight_nine_and_ten(
     school: str, tricks: tuple[int, ...], short: tuple[int, int], contract: str, option: str, price: int
 ) -> None:
-    """Two whisters on eight, nine and ten answer by the school of the table, tens by their own option (FN59; RULES.md, Decision 3)."""
+    """Two whisters on eight, nine and ten answer by the school of the table, tens by their own option (FN59; Decision 3)."""
     found = one(sochi(**{option: school}), 3, {"declarer": 0, "contract": contract, "calls": PAIR, "tricks": list(tricks)})
     assert found["mountain"][1:] == [price * missing for missing in short]
 
@@ -68,7 +68,7 @@ def test_3_8_6_pair_on_eight_nine_and_ten(
     ],
 )
 def test_3_8_13_one_whister_and_a_passer(style: str, made: list[list[int]], failed: list[list[int]], rule: str) -> None:
-    """The passer's tricks go by the style of the table, on a game made and on a remise (3.8.13, 3.8.14; RULES.md, Decision 5)."""
+    """The passer's tricks go by the style of the table, on a game made and on a remise (3.8.13, 3.8.14; Decision 5)."""
     convention = sochi(single_whister=style)
     assert one(convention, 3, {"declarer": 0, "contract": "6S", "calls": ALONE, "tricks": [6, 1, 3]})["whists"] == made
     remise = {"declarer": 0, "contract": "6S", "calls": ALONE, "tricks": [5, 1, 4]}
@@ -78,7 +78,7 @@ def test_3_8_13_one_whister_and_a_passer(style: str, made: list[list[int]], fail
 
 @pytest.mark.parametrize("style", ["greedy", "gentleman_remise", "gentleman_always", "own"])
 def test_w_01_a_returned_half_whist_is_never_shared(style: str) -> None:
-    """The returner writes all the defence's tricks, the half-whister the consolation alone, under any style (RULES.md, Decision 14)."""
+    """The returner writes all the defence's tricks, the half-whister the consolation alone, under any style (Decision 14)."""
     deal = {"declarer": 0, "contract": "6D", "calls": [None, "whist", "half"], "tricks": [5, 3, 2]}
     found = one({"preset": "leningrad", "single_whister": style}, 3, deal)
     assert found == written([0] * 3, [4, 0, 0], [[1, 0, 24], [2, 0, 4]])
@@ -108,7 +108,7 @@ def test_3_5_3_nobody_whists() -> None:
 
 @pytest.mark.parametrize("style", ["greedy", "gentleman_remise", "gentleman_always", "own"])
 def test_w_03_the_resting_dealer_writes_for_both_hands(style: str) -> None:
-    """A whisting dealer writes for all tricks of the defence, never shared; every opponent writes consolation (RULES.md, Decision 15)."""
+    """A whisting dealer writes for all tricks of the defence, never shared; every opponent writes consolation (Decision 15)."""
     deal = {"declarer": 0, "contract": "8S", "calls": [None, "pass", "pass", "whist"], "tricks": [7, 2, 1, 0]}
     found = one(sochi(single_whister=style), 4, deal)
     assert found == written([0] * 4, [6, 0, 0, 0], [[1, 0, 6], [2, 0, 6], [3, 0, 24]])
@@ -116,7 +116,7 @@ def test_w_03_the_resting_dealer_writes_for_both_hands(style: str) -> None:
 
 @pytest.mark.parametrize(("option", "mountain"), [("responsible", 6), ("free", 0)])
 def test_3_8_8_the_resting_dealer_answers_for_both_hands(option: str, mountain: int) -> None:
-    """A dealer whose hands take nothing writes the missing trick, or nothing where his whist is free (RULES.md, Decision 15)."""
+    """A dealer whose hands take nothing writes the missing trick, or nothing where his whist is free (Decision 15)."""
     deal = {"declarer": 0, "contract": "8S", "calls": [None, "pass", "pass", "whist"], "tricks": [10, 0, 0, 0]}
     assert one(sochi(dealer_whist=option), 4, deal) == written([6, 0, 0, 0], [0, 0, 0, mountain])
 
@@ -152,7 +152,7 @@ def test_3_8_1_2_consolation(option: Any, whists: list[list[int]]) -> None:
 
 
 def test_rostov_direct_remise() -> None:
-    """A direct remise costs the fixed consolation and no mountain; a caught misere still goes into the mountain (RULES.md, Decision 6)."""
+    """A direct remise costs the fixed consolation and no mountain; a caught misere still goes into the mountain (Decision 6)."""
     direct = {"preset": "rostov", "declarer_remise": "direct"}
     assert one(direct, 3, {"declarer": 0, "contract": "6S", "calls": PAIR, "tricks": [5, 3, 2]})["mountain"] == [0, 0, 0]
     assert one(direct, 3, {"declarer": 0, "contract": "misere", "tricks": [2, 4, 4]})["mountain"] == [20, 0, 0]
@@ -187,7 +187,7 @@ def test_3_5_4_without_all(calls: Any, whists: list[list[int]]) -> None:
 
 
 def test_leningrad_writes_double_but_for_the_pool() -> None:
-    """Mountain, whists and consolation are doubled, a whister's missing trick costs the price (RULES.md, Decision 1)."""
+    """Mountain, whists and consolation are doubled, a whister's missing trick costs the price (Decision 1)."""
     assert one("leningrad", 3, {"declarer": 0, "contract": "7S", "calls": PAIR, "tricks": [5, 3, 2]}) == written(
         [0] * 3, [16, 0, 0], [[1, 0, 40], [2, 0, 32]]
     )
@@ -195,7 +195,7 @@ def test_leningrad_writes_double_but_for_the_pool() -> None:
 
 
 def test_decision_19_two_players() -> None:
-    """The one defender writes for his own and the dummy's tricks, shares with nobody, and answers for all (RULES.md, Decision 19)."""
+    """The one defender writes for his own and the dummy's tricks, shares with nobody, and answers for all (Decision 19)."""
     assert one("leningrad", 2, {"declarer": 0, "contract": "6S", "calls": [None, "whist"], "tricks": [5, 5]}) == written(
         [0, 0], [4, 0], [[1, 0, 24]]
     )
@@ -204,7 +204,7 @@ def test_decision_19_two_players() -> None:
 
 
 def test_3_2_10_five_players() -> None:
-    """With five the dealer and the player two to his right rest and write consolation (3.2.10; RULES.md, Decision 20)."""
+    """With five the dealer and the player two to his right rest and write consolation (3.2.10; Decision 20)."""
     deal = {"dealer": 0, "declarer": 1, "contract": "6S", "calls": [None, None, "whist", None, "whist"], "tricks": [0, 5, 3, 0, 2]}
     assert one("sochi", 5, deal)["whists"] == [[0, 1, 2], [2, 1, 8], [3, 1, 2], [4, 1, 6]]
 

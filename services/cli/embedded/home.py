@@ -47,9 +47,11 @@ class Home:
             for folder in (self.keys, self.run, self.logs):
                 folder.mkdir(mode=0o700, exist_ok=True)
         except PermissionError as refused:
-            raise CannotStart(f"no permission for {refused.filename}") from None
+            raise CannotStart(f"no permission for {refused.filename}: choose another folder with --home") from None
         except (NotADirectoryError, FileExistsError) as wrong:
-            raise CannotStart(f"{wrong.filename} is not a folder") from None
+            raise CannotStart(f"{wrong.filename} is not a folder: choose another with --home") from None
+        except OSError as wrong:  # a name too long, a read-only or a full file system
+            raise CannotStart(f"cannot write to {self.path} ({wrong.strerror}): choose another folder with --home") from None
         free = shutil.disk_usage(self.path).free
         if free < LEAST_FREE:
             self.close()

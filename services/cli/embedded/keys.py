@@ -37,7 +37,7 @@ def ensure_keys(home: Home, master_keys: Path | None = None, signing_key: Path |
             if not own.exists():
                 create(own, f"k{secrets.token_hex(4)}", secrets.token_bytes(ENTROPY_BYTES))
         elif not own.exists():
-            raise CannotStart(f"{home.path} has a log but its key {own} is missing: put it back (a new one could not open the log)")
+            raise CannotStart(f"{home.path} has a log but its key {own} is missing: put it back (a new one would not fit the log)")
     check_keys(files)
     return files
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 from pathlib import Path
 
 from services.cli.embedded.account import Account
@@ -16,6 +17,7 @@ from shared.web.service import CannotStart
 
 USER = "pulka"
 DATABASE = "postgres"  # the one that initdb makes; schemas keep our parts apart
+_PART = "postgres.part-"  # before the name of a folder that initdb has not finished
 INITDB_SECONDS = 120  # takes 0.4 s; a slow disk may need a hundred times that
 STOP = ((signal.SIGINT, 1.0), (signal.SIGQUIT, 0.3))  # fast stop with a checkpoint; at once, to recover at the next start; then SIGKILL
 OPTIONS = {
@@ -81,9 +83,10 @@ def disown_stale_pid(data: Path) -> None:
 
 
 def _make(home: Home, binaries: Binaries, account: Account) -> None:
-    part = home.path / "postgres.part"  # renamed when whole, so a killed initdb is never taken for a database
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(mode=0o700)
+    for left in home.path.glob(f"{_PART}*"):
+        shutil.rmtree(left, ignore_errors=True)
+    # Renamed when whole, so a killed initdb is never taken for a database; our own, since the initdb of a killed start may still write.
+    part = Path(tempfile.mkdtemp(prefix=_PART, dir=home.path))
     account.own(part)
     secret = home.path / ".postgres_password"
     write_private(secret, password(home.keys / "postgres") + "\n")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
-import uvicorn
 
 from services.bots.client import Api, connect
 from services.lobby import main as lobby
@@ -16,6 +14,7 @@ from services.table import main as table
 from shared.events.keys import MasterKeys
 from shared.web.application import build
 from shared.web.settings import Settings
+from tests.served import served
 
 
 class Club(NamedTuple):
@@ -41,16 +40,11 @@ async def club(nats_url, postgres_dsn, namespace, tmp_path):
     services = [lobby.create(settings), table.create(settings)]
     for service in services:
         await service.start()
-    server = _Server(
-        uvicorn.Config(build(services, settings), host="127.0.0.1", port=0, log_config=None, timeout_graceful_shutdown=1)
-    )  # 1 s: streams have ended by then
-    serving = asyncio.create_task(server.serve())
-    await server.listening.wait()
-    yield Club(msgspec.structs.replace(settings, port=server.servers[0].sockets[0].getsockname()[1]))
-    for service in services:
-        await service.drain()
-    server.should_exit = True
-    await serving
+    async with served(build(services, settings)) as running:
+        yield Club(msgspec.structs.replace(settings, port=running.port))
+        for service in services:
+            await service.drain()
+        await running.end()
     for service in services:
         await service.stop()
 
@@ -59,13 +53,3 @@ async def club(nats_url, postgres_dsn, namespace, tmp_path):
 async def http(club):
     async with connect(club.settings.url) as client:
         yield client
-
-
-class _Server(uvicorn.Server):
-    def __init__(self, config):
-        super().__init__(config)
-        self.listening = asyncio.Event()
-
-    async def startup(self, sockets=None):
-        await super().startup(sockets)
-        self.listening.set()

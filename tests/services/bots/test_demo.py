@@ -42,16 +42,18 @@ def test_a_whole_pulka_for_whoever_has_nothing(tmp_path):
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_demo_that_is_ended_leaves_no_server(tmp_path, ending):
     """Stopped in the middle, even killed, its own servers end with it; its folder goes too unless it was killed."""
     command = [*PULKA, "demo", "--target", "200"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=at(tmp_path)) as demo:
         until(lambda: "deal" in demo.stderr.readline())
         demo.send_signal(ending)
-        assert demo.wait(20) != 0
+        said = [line for line in demo.stderr.read().splitlines() if line and not line.startswith("deal ")]
+        status = demo.wait(20)
     until(lambda: not processes_of(tmp_path))
     if ending != signal.SIGKILL:
+        assert (status, said) == (130, ["pulka: interrupted"])
         assert not list(tmp_path.iterdir())
 
 

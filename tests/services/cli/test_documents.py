@@ -1,4 +1,4 @@
-"""`pulka score` and `pulka replay`: where the answer goes and which status tells what (FORMATS.md)."""
+"""`pulka score` and `pulka replay`: where the answer goes and which status tells what (docs/formats.md: Command line)."""
 
 import json
 
@@ -71,7 +71,7 @@ def test_an_error_is_one_object_on_standard_error(command, document, status, cod
 
 
 def test_the_place_of_what_is_wrong_is_named():
-    """FORMATS.md's own example."""
+    """The example of docs/formats.md."""
     _, _, err = run(score, ELEVEN)
     assert json.loads(err)["error"] == {"code": "malformed", "path": "deals[0].tricks", "message": "sum is 11, must be 10"}
 
@@ -80,7 +80,7 @@ def test_a_refused_move_is_named_with_its_rule():
     """Moves are counted from 0."""
     _, _, err = run(replay, TOO_LOW)
     error = json.loads(err)["error"]
-    assert (error["move"], error["rule"], set(error)) == (1, "3.3.6", {"code", "rule", "move", "message"})
+    assert (error["move"], error["rule"], set(error)) == (1, "3.3.8", {"code", "rule", "move", "message"})
 
 
 def test_lines_are_answered_in_order_and_a_refused_one_does_not_end_them():

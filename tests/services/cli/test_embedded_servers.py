@@ -147,6 +147,25 @@ def test_a_parent_killed_while_it_starts_leaves_a_usable_home(home):
         assert asyncio.run(count(servers)) == 1
 
 
+def test_the_initdb_of_a_killed_start_does_not_disturb_the_next(home):
+    """It may still write when the next start makes its own database, so each has a folder of its own."""
+    seen = set()
+
+    def parts():
+        return {part.name for part in home.glob("postgres.part*")}
+
+    for _ in range(3):
+        parent = subprocess.Popen(
+            [sys.executable, "-m", "tests.services.cli.parent", str(home)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        )
+        until(lambda: parts() - seen)
+        parent.kill()
+        parent.communicate()
+        seen.update(parts())
+    with EmbeddedServers(home) as servers:
+        assert asyncio.run(count(servers)) == 1
+
+
 def test_one_process_holds_a_home(home):
     """A second start on the same HOME says so in one line and does no harm."""
     with EmbeddedServers(home) as servers:

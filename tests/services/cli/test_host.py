@@ -15,7 +15,7 @@ from services.cli.host import listen
 from shared.web.service import CannotStart
 
 ROOT = Path(__file__).parents[3]
-WHOLE_STOP = 5.0  # seconds (FORMATS.md, `pulka up`), embedded servers included
+WHOLE_STOP = 5.0  # seconds (docs/formats.md: Command line), embedded servers included
 
 
 @pytest.fixture

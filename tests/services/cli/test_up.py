@@ -20,7 +20,7 @@ pytestmark = pytest.mark.servers
 ROOT = Path(__file__).parents[3]
 PULKA = [sys.executable, "-c", "from services.cli.main import main; main()"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PULKA_")}
-STOP_SECONDS = 5.0  # FORMATS.md, `pulka up`
+STOP_SECONDS = 5.0  # docs/formats.md: Command line
 
 
 @pytest.fixture
@@ -167,10 +167,22 @@ def test_a_home_or_port_in_use_is_one_line(home, up):
             "pulka: NATS does not answer at nats://u:***@127.0.0.1:1\n",
         ),
         (("settings",), {"PULKA_PORT": "http"}, 2, "pulka: PULKA_PORT: Expected `int`, got `str`\n"),
+        (
+            ("up", "--home", "/proc/pulka", "--port", "0"),
+            {},
+            2,
+            "pulka: cannot write to /proc/pulka (No such file or directory): choose another folder with --home\n",
+        ),
+        (
+            ("demo", "--json", "--target", "0"),
+            {},
+            2,
+            '{"error":{"code":"usage","message":"Invalid value for \'--target\': 0 is not in the range 1<=x<=500."}}\n',
+        ),
     ],
 )
 def test_what_is_missing_is_one_line(arguments, environment, status, message):
-    """Status 2 for what the user can set right, 3 for servers that do not answer; passwords are masked."""
+    """Status 2 for what the user can set right, 3 for servers that do not answer; passwords are masked, and --json asks for an object."""
     assert pulka(*arguments, environment=environment) == (status, "", message)
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 
-import asyncpg
 import httpx
 import pytest
 
 from services.ledger.api import audit_routes, player_routes, table_routes
-from services.ledger.books import STREAMS, Books
+from services.ledger.books import Books
 from services.ledger.desk import Desk
 from services.ledger.readers import Readers
 from shared.eventlog.memory import MemoryLog, MemoryStore
+from shared.events.address import TABLE_STREAMS
 from shared.events.keys import MasterKeys
 from shared.projections.projection import schema_of
 from shared.projections.projector import Projector
@@ -33,18 +33,8 @@ def schema(namespace):
 
 
 @pytest.fixture
-async def connection(postgres_dsn, namespace, schema):
-    """A connection that sees the books; everything under the namespace goes with it."""
-    connection = await asyncpg.connect(postgres_dsn, server_settings={"search_path": schema})
-    yield connection
-    for row in await connection.fetch("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)", namespace):
-        await connection.execute(f'DROP SCHEMA "{row["nspname"]}" CASCADE')
-    await connection.close()
-
-
-@pytest.fixture
 async def projector(log, postgres_dsn, schema, connection):  # noqa: ARG001 - the connection clears away afterwards
-    projector = Projector(log, Books(), STREAMS[:1], postgres_dsn, schema)  # the tests play in partition 0
+    projector = Projector(log, Books(), TABLE_STREAMS[:1], postgres_dsn, schema)  # the tests play in partition 0
     await projector.start()
     yield projector
     await projector.stop()

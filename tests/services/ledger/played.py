@@ -14,13 +14,11 @@ from shared.events.terms import rules_digest
 from shared.rules import pulka as match
 from shared.rules.convention import record, resolve
 from shared.rules.game_events import Event
-from shared.rules.moves import AnyMove, Bid, Concede, Discard, Seed
-from shared.rules.pulka import OpenPulka, Pulka, StartDeal
-from shared.rules.refusal import Refused
+from shared.rules.pulka import OpenPulka, Pulka
+from tests.lot import drawn_events
 
 KEYS = MasterKeys((("test", bytes(range(32))),))
 BEGAN = 1_700_000_000_000  # milliseconds; each commit comes a second after the one before
-PASSES = 0.6  # of calls: enough games, enough all-pass deals
 
 
 class PlayedTable:
@@ -54,14 +52,8 @@ class PlayedTable:
             return await self.open()
         if match.phase(self.pulka) == "over":
             return None
-        if match.phase(self.pulka) == "between_deals":
-            seed = self.draw.randbytes(32).hex()
-            return await self._commit("service", match.start_deal(self.pulka, StartDeal(self.pulka.number + 1, seed)))
-        if match.phase(self.pulka) == "cut" and not self.pulka.seeds and self.draw.random() < 0.3:
-            seat = self.draw.randrange(self._players)
-            return await self._commit(self.seats[seat], match.decide(self.pulka, seat, Seed("ab12")))
-        seat = match.to_act(self.pulka)
-        return await self._commit(self.seats[seat], match.decide(self.pulka, seat, self._move(seat)))
+        seat, events = drawn_events(self.pulka, self.draw)
+        return await self._commit("service" if seat is None else self.seats[seat], events)
 
     async def play(self, *, deals: int = 0, commits: int = 0) -> PlayedTable:
         """On to the end, or until so many deals are scored, or so many commits made."""
@@ -72,18 +64,7 @@ class PlayedTable:
                 break
         return self
 
-    def _move(self, seat: int) -> AnyMove:
-        legal = match.legal_moves(self.pulka, seat)
-        if isinstance(legal[0], Bid) and self.draw.random() < PASSES:
-            return Bid("pass")
-        chosen = self.draw.choice([move for move in legal if not isinstance(move, Concede)][:8])
-        if isinstance(chosen, Discard) and len(chosen.cards) != 2:
-            return match.default_move(self.pulka)
-        return chosen
-
-    async def _commit(self, actor: str, decided: tuple[Event, ...] | Refused) -> Recorded:
-        assert not isinstance(decided, Refused), decided
-        assert decided
+    async def _commit(self, actor: str, decided: tuple[Event, ...]) -> Recorded:
         revision = len(self.commits) + 1
         data = encode(
             Commit(

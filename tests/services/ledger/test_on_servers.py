@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from services.cli.audit import audit
 from services.ledger import main
-from services.ledger.books import STREAMS, Books
+from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
+from shared.events.address import TABLE_STREAMS
 from shared.projections.projector import Projector
 from shared.projections.rebuild import fingerprint, rebuild
 from shared.web.service import CannotStart
@@ -52,14 +53,14 @@ async def test_killed_at_random_points_it_replays_to_equal_rows(log, nats_url, n
         await process.wait()
         for _ in range(chance.randrange(10)):
             await chance.choice(tables).step()
-    projector = Projector(log, Books(), STREAMS[:1], postgres_dsn, schema)
+    projector = Projector(log, Books(), TABLE_STREAMS[:1], postgres_dsn, schema)
     await projector.start()
     for _ in range(30):
         last = await chance.choice(tables).step()
     assert await projector.at_least.wait(last.position, 10.0)
     await projector.stop()
     live = await fingerprint(connection, schema)
-    await rebuild(log, Books(), STREAMS[:1], postgres_dsn, schema + "_again")
+    await rebuild(log, Books(), TABLE_STREAMS[:1], postgres_dsn, schema + "_again")
     assert await fingerprint(connection, schema + "_again") == live
     assert await connection.fetchval("SELECT count(*) FROM audit_trail") == sum(len(played.commits) for played in tables)
     assert await connection.fetchval("SELECT count(*) FROM scores") > 5
@@ -68,7 +69,7 @@ async def test_killed_at_random_points_it_replays_to_equal_rows(log, nats_url, n
 async def test_pulka_audit_verify(log, nats_url, namespace, postgres_dsn, connection, schema):
     """`pulka audit verify` needs the two servers and nothing else; it ends with 1 when something is wrong, and names it."""
     one, two = [await PlayedTable(log, seed).play(deals=2) for seed in (1, 2)]
-    projector = Projector(log, Books(), STREAMS, postgres_dsn, schema)
+    projector = Projector(log, Books(), TABLE_STREAMS, postgres_dsn, schema)
     await projector.start()
     for played in (one, two):
         assert await projector.at_least.wait(played.commits[-1].position, 10.0)

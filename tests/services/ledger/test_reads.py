@@ -9,6 +9,7 @@ import pytest
 from shared.rules.pulka import phase
 from shared.rules.replay import replay_document
 from shared.rules.score_file import score_document
+from shared.web.paging import to_cursor
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers
@@ -203,3 +204,21 @@ async def test_unknown_tables(site, table_id):
     for path in ("sheet", "deals", "deals/1", "score-file", "audit", "audit/verify"):
         answer = await site.get(f"/tables/{table_id}/{path}")
         assert (answer.status_code, answer.json()["code"]) == (404, "no_such_table")
+
+
+@pytest.mark.parametrize("player", ["%00", "0-" + "a" * 26 + "%00"])
+async def test_unknown_players(site, player):
+    """A text that cannot be anybody's id, nor stand in a row, is 404 `no_such_player`."""
+    for path in ("deals", "statement"):
+        answer = await site.get(f"/players/{player}/{path}")
+        assert (answer.status_code, answer.json()["code"]) == (404, "no_such_player")
+
+
+async def test_cursors_past_every_row(site, log):
+    """A cursor whose numbers no row has, however large, is answered by an empty page or every deal, never by a fault of ours."""
+    played = await PlayedTable(log, 13).play(deals=2)
+    await site.read(played, "/sheet")
+    past = await site.get(f"/tables/{played.id}/deals", cursor=to_cursor(1 << 40))
+    assert (past.status_code, past.json()["deals"]) == (200, [])
+    newest = await site.get(f"/players/{played.pulka.seats[0]}/deals", cursor=to_cursor((1 << 60, "9", 1 << 40)))
+    assert (newest.status_code, len(newest.json()["deals"])) == (200, 2)

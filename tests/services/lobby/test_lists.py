@@ -8,9 +8,9 @@ import pytest
 
 from services.lobby import progress
 from services.lobby.database import Database
-from services.lobby.projection import STREAMS
 from services.lobby.tables import Table
 from services.lobby.views import status_of
+from shared.web.paging import to_cursor
 
 
 async def listed(person, query=""):
@@ -97,6 +97,8 @@ WRONG_QUERIES = [
     ("limit=0", "limit"),
     ("limit=201", "limit"),
     ("cursor=x", "cursor"),
+    (f"cursor={to_cursor((1 << 63, 'a'))}", "cursor"),
+    ("convention=sochi%00", "convention"),
     ("wants_bots=perhaps", "wants_bots"),
     ("club=x", "club"),
     ("at_least=TABLE_0:1", "at_least"),
@@ -176,8 +178,3 @@ async def test_a_restart_goes_on(lobby, sign_up, table_service, monkeypatch):
 def test_the_highest_rank_holds(known, status):
     """A status is merged by rank, whoever brings it and in whatever order."""
     assert status_of(Table("0-x", status="starting"), *known) == status
-
-
-def test_it_follows_every_partition():
-    """Both follow all eight partitions."""
-    assert len(STREAMS) == len(progress.STREAMS) == 8

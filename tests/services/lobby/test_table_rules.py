@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.lobby import tables
 from services.lobby.tables import Table, evolve, initial
 from services.lobby.terms import OpenTable, agree
+from shared.eventlog.memory import MemoryLog
+from shared.events.keys import MasterKeys
 from shared.events.lobby_events import PlayerReady, SeatTaken, TableFilled, TableOpened
 from shared.rules.refusal import Refused
 
@@ -78,6 +81,15 @@ def test_a_table_is_opened_once():
     assert tables.open_table(table, "boris", terms) == ()
 
 
+async def test_a_table_is_found_again_after_a_new_master_key():
+    """Opening repeated under its key, after another master key was put in front, gives the first table and opens no second."""
+    old, new = ("old", bytes(range(32))), ("new", bytes(range(1, 33)))
+    log, order, terms = MemoryLog(), tables.Order(HOST, "my key", AT, "r1"), agree(OpenTable())
+    first = await tables.Tables(log, MasterKeys((old,))).open(order, terms)
+    again = await tables.Tables(log, MasterKeys((new, old))).open(order, terms)
+    assert (again.repeated, again.loaded.address) == (True, first.loaded.address)
+
+
 def test_the_last_ready_is_one_commit():
     """The last `ready` and the filled table are one decision: no instance can stop between them."""
     table = opened(0)
@@ -87,6 +99,15 @@ def test_the_last_ready_is_one_commit():
     ready, filled = tables.ready(table, "vera")
     assert ready == PlayerReady(2, "vera")
     assert (filled.seats, filled.players, filled.target) == (("anna", "boris", "vera"), 3, 10)
+
+
+@pytest.mark.parametrize("option", [{"shared_misere": True}, {"misere_no_talon": True}, {"ends_when": "time:60", "help": "none"}])
+def test_options_that_no_table_plays_yet_are_refused(option):
+    """A table is not opened on terms that it would pass over in silence; the refusal names the option."""
+    refused = agree(OpenTable(convention={"preset": "sochi", **option}))
+    assert refused.code == "option_not_offered"
+    assert next(iter(option)) in refused.message
+    assert agree(OpenTable(convention="classic")).code == "option_not_offered"
 
 
 def test_conventions_that_need_no_target():

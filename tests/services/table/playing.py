@@ -28,7 +28,7 @@ class Playing:
     def __init__(self, convention: str = "sochi", players: int = 3, target: int | None = 4, terms: dict | None = None, seed: int = 1):
         self.store = MemoryStore()
         self.log = MemoryLog(self.store)
-        self.tables = Tables(self.log, TableCodec(KEYS), capacity=8)
+        self.tables = Tables(self.log, TableCodec(KEYS))
         self.terms = terms or {}
         self.opening = OpenPulka(resolve(convention, target), "00" * 32, players, target, PLAYERS[:players], self.terms, 0)
         self.random = random.Random(seed)

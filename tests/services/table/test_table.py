@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 
 import msgspec
 import pytest
 
-from services.table.table import Table, Turn, deadline, fold, initial
+from services.table.table import Table, Tables, Turn, deadline, fold, initial
 from services.table.view import view
 from shared.eventlog.aggregates import Committed, Mismatch, Nothing, RefusedAt, Request
+from shared.eventlog.memory import MemoryLog
 from shared.events import address
 from shared.events.commit import decode
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
 from shared.rules import pulka as match
-from shared.rules.game_events import CardsDealt, DealRevealed, DealScored, DealStarted, DeckCut, TurnTimedOut
+from shared.rules.game_events import BidMade, CardsDealt, DealRevealed, DealScored, DealStarted, DeckCut, TurnTimedOut
 from shared.rules.moves import Bid, Cut, Play, Seed
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 
@@ -110,6 +112,53 @@ async def test_of_a_late_move_and_a_time_out_exactly_one_wins():
     await playing.step()
     late = await playing.tables.time_out(TABLE_ID, Turn(table.turn_revision, deadline(table)), playing.now)
     assert isinstance(late, Nothing)
+
+
+async def test_a_late_move_and_a_time_out_at_once():
+    """Sent at the same moment, in either order, one of the two makes the turn's only commit, and the log says which."""
+    for order in (1, -1):
+        playing = await Playing().open()
+        table = await playing.until("auction")
+        player = table.pulka.seats[match.to_act(table.pulka)]
+        late = playing.send(player, Bid("6S"), if_match=table.revision)
+        flag = playing.tables.time_out(TABLE_ID, Turn(table.turn_revision, deadline(table)), deadline(table))
+        outcomes = await asyncio.gather(*(late, flag)[::order])
+        made = [outcome for outcome in outcomes if isinstance(outcome, Committed)]
+        assert len(made) == 1
+        timed_out = isinstance(made[0].events[0], TurnTimedOut)
+        assert isinstance(outcomes[::order][0], RefusedAt) == timed_out
+        assert (await playing.table()).pulka.deal.auction.calls == ((match.to_act(table.pulka), "pass" if timed_out else "6S"),)
+
+
+async def test_whoever_timed_out_plays_on():
+    """A turn that passed costs the turn and nothing else: in the same deal and in the next he moves as before."""
+    playing = await Playing().open()
+    table = await playing.until("auction")
+    slow = table.pulka.seats[match.to_act(table.pulka)]
+    done = await playing.tables.time_out(TABLE_ID, Turn(table.turn_revision, deadline(table)), deadline(table))
+    assert (done.events[0].seat, done.events[1]) == (table.pulka.seats.index(slow), BidMade(table.pulka.seats.index(slow), "pass"))
+    moved = set()
+    while len(moved) < 2:
+        table = await playing.table()
+        seat = match.to_act(table.pulka)
+        await playing.step()
+        if seat is not None and table.pulka.seats[seat] == slow:
+            moved.add(table.pulka.number)
+    assert moved == {1, 2}
+
+
+async def test_a_restart_finds_every_phase_as_it_was():
+    """Whenever an instance comes anew to the log it has the same table: seats, dealer, turn and its clock; and somebody is waited for."""
+    playing, phases = await Playing("leningrad", players=4, target=2, seed=5).open(), set()
+    while (table := await playing.table()).pulka.status != "over":
+        anew = Tables(MemoryLog(playing.store), TableCodec(KEYS), capacity=1)
+        assert (await anew.load(TABLE_ID)).state == table
+        assert deadline(table) is not None
+        assert (match.to_act(table.pulka) is None) == (match.phase(table.pulka) == "between_deals")
+        phases.add(match.phase(table.pulka))
+        await playing.step()
+    assert phases >= {"cut", "auction", "discard", "contract", "whist", "play", "between_deals"}
+    assert deadline(await playing.table()) is None
 
 
 async def test_every_phase_ends_by_time_outs_alone():

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import socket
 from collections.abc import AsyncIterator
 from typing import Any
 
+import asyncpg
 import httpx
 import msgspec
 import pytest
-import uvicorn
 from litestar import Request, Router, get, post
 from litestar.di import NamedDependency, Provide
 from litestar.params import FromPath, FromQuery, JSONBody
@@ -28,6 +27,7 @@ from shared.web.problems import refusal
 from shared.web.service import Service
 from shared.web.settings import Settings
 from shared.web.streaming import Frame, Streams
+from tests.served import served as on_a_port
 
 TROUBLES = {
     "mismatch": Mismatch(3),
@@ -37,6 +37,7 @@ TROUBLES = {
     "full": StorageFull(),
     "away": Unavailable(),
     "postgres": ConnectionRefusedError("secret address"),
+    "disk": asyncpg.DiskFullError('could not extend file "base/5/16384"'),
     "defect": KeyError("AS KS"),
 }
 
@@ -146,11 +147,5 @@ async def client(app):
 @pytest.fixture
 async def served(app):
     """A client of the application on a real port: streams need one."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))
-    serving = asyncio.create_task(server.serve([listener]))
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=5) as client:
+    async with on_a_port(app) as running, httpx.AsyncClient(base_url=f"http://127.0.0.1:{running.port}", timeout=5) as client:
         yield client
-    server.should_exit = True
-    await serving
-    listener.close()

@@ -54,7 +54,7 @@ async def test_the_description_is_complete(client):
 def test_cursors():
     """A cursor gives back the key it was made of; a made-up one is 400 at `cursor`."""
     assert from_cursor(to_cursor((17, "3-abc")), tuple[int, str]) == (17, "3-abc")
-    for text in ("", "x", "жук", to_cursor(["a", 1]), to_cursor(5)):
+    for text in ("", "x", "жук", to_cursor(["a", 1]), to_cursor(5), to_cursor([1 << 63, "a"]), to_cursor([-1, "a"]), to_cursor([1, "a\0"])):
         with pytest.raises(Problem) as refused:
             from_cursor(text, tuple[int, str])
         assert refused.value.path == "cursor"

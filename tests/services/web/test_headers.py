@@ -62,9 +62,20 @@ def test_tokens_under_other_keys():
         Tokens(MasterKeys((("c", foreign),))).verify(token, NOW)
 
 
-@pytest.mark.parametrize("change", [{"algorithm": "none", "key": ""}, {"drop": "exp"}, {"drop": "sub"}, {"scope": 7}, {"iss": "other"}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"algorithm": "none", "key": ""},
+        {"drop": "exp"},
+        {"exp": [1]},
+        {"exp": float("inf")},
+        {"drop": "sub"},
+        {"scope": 7},
+        {"iss": "other"},
+    ],
+)
 def test_a_token_that_was_made_up(change):
-    """No algorithm, a missing claim, a foreign issuer or a scope of another type: refused, even under the right key."""
+    """No algorithm, a missing claim, a foreign issuer, a scope or an end of another type: refused, even under the right key."""
     keys = MasterKeys((("a", secrets.token_bytes(32)),))
     claims = {"iss": "pulka", "sub": "3-abc", "scope": "play", "exp": NOW + 100}
     key = change.pop("key", keys.digest_key("tokens", "a"))

@@ -29,6 +29,14 @@ async def problem(answer, status, code):
         (b'{"type":"bid","bid":6}', "bid"),
         (b'{"type":"bid","bid":"6S","loud":true}', "loud"),
         (b'{"type":"cut","at":"16"}', "at"),
+        (b'{"type":"cut","at":3}', "at"),
+        (b'{"type":"cut","at":29}', "at"),
+        (b'{"type":"seed","seed":""}', "seed"),
+        (b'{"type":"seed","seed":"xyz"}', "seed"),
+        (b'{"type":"seed","seed":"' + b"a" * 65 + b'"}', "seed"),
+        (b'{"type":"bid","bid":"6S\\n"}', "bid"),
+        (b'{"type":"contract","contract":"misere\\n"}', "contract"),
+        (b'{"type":"play","card":"7S\\n"}', "card"),
         (b'{"type":"discard","cards":["7S",8]}', "cards[1]"),
         (b'{"type":"sing"}', "type"),
         (b'{"type":"play","card":"7S","hand":' + b"[" * 5000 + b"]" * 5000 + b"}", "hand"),
@@ -50,7 +58,7 @@ async def test_a_body_as_it_should_be(client):
 
 @pytest.mark.parametrize(("query", "path"), [("limit=x", "limit"), ("limt=3", "limt"), ("limit=3&limit=4", "limit")])
 async def test_a_query_that_cannot_be_read(client, query, path):
-    """Malformed, unknown and repeated query parameters are refused by name (PITFALLS, Streams and API)."""
+    """Malformed, unknown and repeated query parameters are refused by name (docs/formats.md: HTTP)."""
     document = await problem(await client.post(f"/echo/t?{query}", json=BID), 400, "malformed")
     assert document["path"] == path
 
@@ -84,6 +92,7 @@ async def test_what_is_not_there(client):
         ("full", 503, "storage_full"),
         ("away", 503, "unavailable"),
         ("postgres", 503, "unavailable"),
+        ("disk", 503, "unavailable"),
     ],
 )
 async def test_what_the_servers_can_answer(client, kind, status, code):
@@ -117,3 +126,30 @@ async def test_a_code_can_be_looked_up(client):
     answer = await client.get("/problems/malformed")
     assert answer.json() == {"code": "malformed", "title": "The request cannot be read"}
     await problem(await client.get("/problems/nonsense"), 404, "not_found")
+
+
+async def test_a_client_that_goes_in_the_middle_of_its_body(app):
+    """A body that ends early is the client's fault, 400 and no defect of ours in the log."""
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/echo/t",
+        "raw_path": b"/echo/t",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(b"content-length", b"50")],
+        "client": ("127.0.0.1", 1),
+    }
+    arriving = iter([{"type": "http.request", "body": b'{"type":', "more_body": True}, {"type": "http.disconnect"}])
+    sent = []
+
+    async def receive():
+        return next(arriving)
+
+    async def send(message):
+        sent.append(message)
+
+    with capture_logs() as logs:
+        await app(scope, receive, send)
+    assert sent[0]["status"] == 400
+    assert "request_failed" not in {entry["event"] for entry in logs}

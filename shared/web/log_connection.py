@@ -1,0 +1,36 @@
+"""A process's connection to the log, as its settings say."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+from shared.eventlog.jetstream import JetStreamLog, open_log
+from shared.eventlog.port import LogError
+from shared.eventlog.streams import DEFAULT_NAMESPACE
+from shared.web.service import ServersUnreachable
+from shared.web.settings import Settings, masked
+
+
+def end_process() -> None:
+    """Stop in order, as by a signal from outside: a supervisor starts a process that can work again."""
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+async def connected_log(settings: Settings, name: str, on_closed: Callable[[], None] | None = end_process) -> JetStreamLog:
+    """The log that `settings` name; `name` shows in the server's list of clients.
+
+    `on_closed` hears of a connection that has ended for good (a revoked password); None where the next request says it in time.
+    Raises `ServersUnreachable` with one line for a person, without the password.
+    """
+    try:
+        return await open_log(
+            settings.nats_url,
+            settings.namespace or DEFAULT_NAMESPACE,
+            durable=settings.nats_durable,
+            on_closed=on_closed,
+            name=name,
+        )
+    except LogError as wrong:
+        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong

@@ -1,0 +1,124 @@
+"""The clocks of all tables, swept one step at a time on a real Postgres: whose time is up, and whose time an outage gives back."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.table.clocks import OUTAGE, WAITS, Clocks
+from services.table.running_tables import RunningTables
+from services.table.table import Tables, deadline
+from shared.events import address
+from shared.events.keys import MasterKeys
+from shared.events.sealing import TableCodec
+from shared.projections import checkpoint
+from shared.projections.projection import schema_of
+from shared.rules import pulka as match
+from shared.rules.game_events import TurnTimedOut
+from tests.services.table.playing import TABLE_ID, Playing
+
+SWEEPS_APART = 1_000  # milliseconds: less than an outage
+
+
+class Sweeper:
+    """One instance's clocks, which sweep when they are told to; `made` is what they did."""
+
+    def __init__(self, tables, connection):
+        self.now = 0
+        self.made = []
+        self.clocks = Clocks(tables, "", "", lambda: self.now, self.made.append)
+        self._connection = connection
+
+    async def sweep(self, at):
+        self.now = at
+        await self.clocks._sweep(self._connection)
+        made, self.made[:] = list(self.made), []
+        return made
+
+    async def sweep_on(self, begin, end):
+        """Sweep from `begin` to `end` without a silence that would be an outage."""
+        for at in range(begin, end, SWEEPS_APART):
+            assert await self.sweep(at) == []
+        return await self.sweep(end)
+
+
+@pytest.fixture
+def schema(namespace):
+    return schema_of(RunningTables(None), namespace)
+
+
+@pytest.fixture
+async def playing(connection, schema):
+    """A table in its first auction, whose rows say so."""
+    await checkpoint.prepare(connection, schema, RunningTables.ddl)
+    playing = await Playing(terms={"clock": {"move_s": 30, "cut_s": 5}}).open()
+    await playing.until("auction")
+    await RunningTables(playing.tables).apply(connection, await playing.log.read(address.table(TABLE_ID)))
+    return playing
+
+
+async def test_a_turn_ends_at_its_deadline_and_not_before(playing, connection):
+    """Until the deadline nothing happens; then the default move is made, once, and the log says when it was due."""
+    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
+    assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))
+    assert done.commit.at == deadline(table)
+    (again,) = await sweeper.sweep(deadline(table) + SWEEPS_APART)  # its row is not written yet
+    assert again.repeated
+    assert (await playing.table()).revision == table.revision + 1
+
+
+async def test_one_instance_sweeps(playing, connection):
+    """While one holds the lease another does nothing, however late a turn is; when it falls silent the other takes over."""
+    table = await playing.table()
+    first, second = Sweeper(playing.tables, connection), Sweeper(playing.tables, connection)
+    await first.sweep(deadline(table) - 1)
+    assert await second.sweep(deadline(table)) == []
+    assert second.clocks.state == "standby"
+    await second.sweep(deadline(table) + OUTAGE)
+    assert second.clocks.state == "sweeping"
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["it comes back", "another takes over"])
+async def test_an_outage_is_given_back(playing, connection, same):
+    """A turn that a silence fell into ends later by just that silence, whoever sweeps then; the flag event says by how much."""
+    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    fell_silent, away = table.turn_began + 10_000, 60_000
+    await sweeper.sweep_on(table.turn_began, fell_silent)
+    back = sweeper if same else Sweeper(playing.tables, connection)
+    assert await back.sweep(fell_silent + away) == []  # by the wall clock the turn was over long ago
+    (done,) = await back.sweep_on(fell_silent + away + SWEEPS_APART, deadline(table) + away)
+    assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table), away)
+
+
+async def test_a_log_that_is_away_is_an_outage(playing, connection):
+    """While nobody can move, sweeps leave no beat, however often they come; the turn gets that time back."""
+    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    fell_silent, away = table.turn_began + 10_000, 60_000
+    await sweeper.sweep_on(table.turn_began, fell_silent)
+    playing.log.disconnect()
+    assert await sweeper.sweep_on(fell_silent + SWEEPS_APART, fell_silent + away - SWEEPS_APART) == []
+    assert sweeper.clocks.state == WAITS
+    playing.log.reconnect()
+    assert await sweeper.sweep(fell_silent + away) == []
+    (done,) = await sweeper.sweep_on(fell_silent + away + SWEEPS_APART, deadline(table) + away)
+    assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table), away)
+
+
+async def test_a_turn_that_began_after_an_outage_gets_nothing_of_it(playing, connection):
+    """Only the silence since its own beginning counts for a turn."""
+    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    await sweeper.sweep(table.turn_began - 90_000)
+    (done,) = [*await sweeper.sweep(table.turn_began), *await sweeper.sweep_on(table.turn_began + 1, deadline(table))]
+    assert done.events[0].credit == 0
+
+
+async def test_a_table_that_cannot_be_read_stops_no_other_clock(playing, connection):
+    """A log sealed under a key that is not here is told by kind; the tables after it in the sweep end their turns."""
+    foreign = Tables(playing.log, TableCodec(MasterKeys((("foreign", bytes(32)),))))
+    broken = "0-" + "b" * 26
+    await foreign.open(broken, playing.opening, playing.now, None)
+    await foreign.start_deal(broken, 1, playing.now)
+    await connection.execute("INSERT INTO running_table VALUES ($1, 2, 2, 0, 0, 'cut', 1)", broken)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
+    assert done.loaded.address == address.table(TABLE_ID)
