@@ -1,6 +1,5 @@
 """The log's figures through the adapter: `python -m tests.load.bench_eventlog` prints one JSON line a figure, the median of five runs.
 
-* `fsync`: one 700-byte write and its `fdatasync`, in milliseconds: what a durable append can never be faster than on this disk, one by one.
 * `log_appends`: durable appends a second, all through one client, for 1, 64 and 256 in flight, each of another table, over 8 partitions.
 * `log_reads`: commits a second of one aggregate read whole; `log_follow`: commits a second of one stream followed from its beginning.
 
@@ -13,15 +12,12 @@ import argparse
 import asyncio
 import os
 import secrets
-import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
 from pathlib import Path
 
-import msgspec
 import structlog
 import uvloop
 
@@ -29,22 +25,10 @@ from services.cli.embedded import EmbeddedServers
 from shared.eventlog.jetstream import JetStreamLog, open_log
 from shared.events.address import PARTITIONS, Address
 from tests.contracts.commits import fill, some_table
+from tests.load.figures import tell
 
 RUNS = 5  # odd, so that the median is one of them
 SIZE = 300  # bytes of the event in each commit; the whole commit then has the 550 to 700 of a real one
-PROBE_BYTES = 700  # see SIZE
-
-
-def fsync_probe(folder: Path, count: int) -> float:
-    """Milliseconds of one small write with its sync, the median of `count`."""
-    times = []
-    with (folder / "probe").open("wb", buffering=0) as probe:
-        for _ in range(count):
-            began = time.perf_counter()
-            probe.write(b"x" * PROBE_BYTES)
-            os.fdatasync(probe.fileno())
-            times.append(1000 * (time.perf_counter() - began))
-    return statistics.median(times)
 
 
 async def appends(log: JetStreamLog, in_flight: int, seconds: float) -> float:
@@ -86,20 +70,19 @@ async def follows(log: JetStreamLog, stream: str) -> float:
 
 
 @contextmanager
-def server() -> Iterator[tuple[str, Path]]:
-    """Where the log is, and a folder on the same disk if it is ours."""
+def server() -> Iterator[str]:
+    """Where the log is."""
     with tempfile.TemporaryDirectory(prefix="pulka-bench-") as name:
         given = os.environ.get("PULKA_NATS_URL")
         if given:
-            yield given, Path(name)
+            yield given
         else:
             with EmbeddedServers(Path(name), postgres=False) as servers:
-                yield servers.nats_url, Path(name)
+                yield servers.nats_url
 
 
-async def measure(url: str, folder: Path, seconds: float) -> None:
+async def measure(url: str, seconds: float) -> None:
     """All figures, each printed as soon as it is known."""
-    tell("fsync", "ms", [fsync_probe(folder, 300) for _ in range(RUNS)])
     log = await open_log(url, f"bench{secrets.token_hex(4)}", durable=True)
     for in_flight in (1, 64, 256):
         tell("log_appends", "per second", [await appends(log, in_flight, seconds) for _ in range(RUNS)], in_flight=in_flight)
@@ -110,23 +93,14 @@ async def measure(url: str, folder: Path, seconds: float) -> None:
     await log.close()
 
 
-def tell(name: str, unit: str, runs: list[float], **more: object) -> None:
-    """One line of output."""
-    digits = 3 if unit == "ms" else 0
-    rounded = [round(run, digits) if digits else round(run) for run in runs]
-    line = {"name": name, **more, "value": statistics.median(rounded), "unit": unit, "runs": rounded}
-    sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
-    sys.stdout.flush()
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one run of appends")
     arguments = parser.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))  # warnings and worse: figures only on standard output
-    with server() as (url, folder):
-        uvloop.run(measure(url, folder, arguments.seconds))
+    with server() as url:
+        uvloop.run(measure(url, arguments.seconds))
 
 
 if __name__ == "__main__":

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 import asyncpg
-import msgspec
 import structlog
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
 from services.ledger.books import Books
+from services.ledger.main import PACE
 from services.ledger.verify import verify_table
 from shared.eventlog.jetstream import JetStreamLog, open_log
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.projections.projector import Projector
 from shared.projections.rebuild import rebuild
+from tests.load.figures import tell
 from tests.services.ledger.played import PlayedTable
 
 WRITERS = 128  # tables played at once: enough for the log to write in groups
@@ -49,7 +49,7 @@ async def rebuild_rates(log: JetStreamLog, dsn: str, events: int, rounds: int) -
     rates = []
     for number in range(rounds):
         began = time.perf_counter()
-        await rebuild(log, Books(), TABLE_STREAMS, dsn, f"bench_{number}", lambda done, total: tell(f"rebuild: {done}/{total}"))
+        await rebuild(log, Books(), TABLE_STREAMS, dsn, f"bench_{number}", lambda done, total: told(f"rebuild: {done}/{total}"))
         rates.append(events / (time.perf_counter() - began))
         await drop(dsn, f"bench_{number}")
     return rates
@@ -57,7 +57,7 @@ async def rebuild_rates(log: JetStreamLog, dsn: str, events: int, rounds: int) -
 
 async def lags(log: JetStreamLog, dsn: str, seconds: float, seed: int) -> list[float]:
     """Milliseconds from each append's ack to the moment at which its rows are readable, at `RATE` events a second."""
-    projector = Projector(log, Books(), TABLE_STREAMS, dsn, "bench_live")
+    projector = Projector(log, Books(), TABLE_STREAMS, dsn, "bench_live", PACE)
     await projector.start()
     tables = [PlayedTable(log, seed + place, partition=place % 8, target=500) for place in range(64)]
     found: list[float] = []
@@ -82,7 +82,7 @@ async def lags(log: JetStreamLog, dsn: str, seconds: float, seed: int) -> list[f
         task = asyncio.create_task(readable(recorded.position, time.perf_counter()))
         waiting.add(task)
         task.add_done_callback(waiting.discard)
-        tell(f"lag: {now:.0f}/{seconds:.0f} s")
+        told(f"lag: {now:.0f}/{seconds:.0f} s")
     await asyncio.gather(*waiting)
     await projector.stop()
     await drop(dsn, "bench_live")
@@ -113,28 +113,22 @@ async def run(nats_url: str, dsn: str, commits: int, seconds: float, rounds: int
     tables = await fill(log, commits)
     events = events_in(tables)
     rates = await rebuild_rates(log, dsn, events, rounds)
-    show("ledger_rebuild", rates, "events/s", of=f"{sum(len(played.commits) for played in tables)} commits, {events} events")
-    show("ledger_verify_from_log", [await verified_per_second(log, tables) for _ in range(rounds)], "commits/s")
+    tell("ledger_rebuild", "events/s", rates, of=f"{sum(len(played.commits) for played in tables)} commits, {events} events")
+    tell("ledger_verify_from_log", "commits/s", [await verified_per_second(log, tables) for _ in range(rounds)])
     medians, tails = [], []
     for number in range(rounds):
         found = await lags(log, dsn, seconds / rounds, 1000 * (number + 1))
         medians.append(found[len(found) // 2])
         tails.append(found[len(found) * 99 // 100])
-    show("ledger_log_to_readable_p50", medians, "ms", of=f"{RATE} events/s")
-    show("ledger_log_to_readable_p99", tails, "ms", of=f"{RATE} events/s")
+    tell("ledger_log_to_readable_p50", "ms", medians, of=f"{RATE} events/s")
+    tell("ledger_log_to_readable_p99", "ms", tails, of=f"{RATE} events/s")
     await log.close()
 
 
-def tell(progress: str) -> None:
+def told(progress: str) -> None:
     """How far it is, for a person who watches."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r{progress:<60}")
-
-
-def show(name: str, values: list[float], unit: str, of: str = "") -> None:
-    """One figure as a JSON line."""
-    line = {"name": name, "median": round(statistics.median(values), 2), "unit": unit, "runs": [round(value, 2) for value in values]}
-    print(msgspec.json.encode(line | ({"of": of} if of else {})).decode(), flush=True)
 
 
 def main() -> None:
@@ -144,7 +138,7 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=25.0)
     options.add_argument("--rounds", type=int, default=5)
     chosen = options.parse_args()
-    structlog.configure(logger_factory=structlog.WriteLoggerFactory(sys.stderr))
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))  # warnings and worse: figures only
     with tempfile.TemporaryDirectory() as home, EmbeddedServers(Path(home) / "home") as servers:
         uvloop.run(run(servers.nats_url, servers.postgres_dsn, chosen.commits, chosen.seconds, chosen.rounds))
 

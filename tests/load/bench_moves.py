@@ -10,7 +10,6 @@ import argparse
 import asyncio
 import os
 import random
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,7 @@ import msgspec
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
+from shared.eventlog.jetstream import open_log
 from shared.rules import game_events as game
 from shared.rules.cards import CARDS, DECK, hand_text, mask_of
 from shared.rules.convention import from_record
@@ -30,6 +30,8 @@ from shared.rules.moves import Concede
 from shared.rules.offer import legal_moves
 from shared.rules.sheet import empty_sheet
 from tests.journeys.club import Club
+from tests.load.bench_eventlog import appends
+from tests.load.figures import tell
 from tests.load.keep_alive import KeepAlive
 
 TABLES = 64
@@ -164,8 +166,16 @@ async def posts_per_second(url: str, seconds: float, rounds: int) -> list[float]
     return rates
 
 
+async def appends_per_second(url: str, seconds: float, rounds: int) -> list[float]:
+    """Commits of the size of a move's straight to the log, as many in flight as there are tables."""
+    log = await open_log(url, "bare", durable=True)
+    rates = [await appends(log, TABLES, seconds) for _ in range(rounds)]
+    await log.close()
+    return rates
+
+
 def main() -> None:
-    """Run both and print."""
+    """Run all and print."""
     options = argparse.ArgumentParser()
     options.add_argument("--seconds", type=float, default=4.0)
     options.add_argument("--rounds", type=int, default=5)
@@ -181,9 +191,12 @@ def main() -> None:
     finally:
         bare.terminate()
         bare.wait()
-    show("http_bare_validated_post", posts, "requests/s")
+    ceilings = [tell("http_bare_validated_post", "requests/s", posts)]
     with tempfile.TemporaryDirectory(prefix="pulka-bench-") as folder, EmbeddedServers(Path(folder) / "home") as servers:
-        measure("http_durable_moves_64_tables", *separate(servers, Path(folder), chosen.seconds, chosen.rounds))
+        appended = uvloop.run(appends_per_second(servers.nats_url, chosen.seconds / 2, chosen.rounds))
+        ceilings.append(tell("bare_durable_appends_64_in_flight", "appends/s", appended))
+        moves = measure("http_durable_moves_64_tables", *separate(servers, Path(folder), chosen.seconds, chosen.rounds))
+        tell("http_durable_moves_of_lower_ceiling", "%", [100 * moves / min(ceilings)])
         measure("http_durable_moves_64_tables_all_in_one", *all_in_one(servers, Path(folder), chosen.seconds, chosen.rounds))
 
 
@@ -201,21 +214,12 @@ def all_in_one(servers: EmbeddedServers, folder: Path, seconds: float, rounds: i
         return uvloop.run(moves_per_second(uvloop.run(opened_tables(club.url)), club.url, seconds, rounds))
 
 
-def measure(name: str, rates: list[float], latencies: list[float]) -> None:
-    """The figures of one arrangement."""
-    show(name, rates, "moves/s")
-    show(f"{name}_p50", [1000 * latencies[len(latencies) // 2]], "ms")
-    show(f"{name}_p99", [1000 * latencies[len(latencies) * 99 // 100]], "ms")
-
-
-def show(name: str, values: list[float], unit: str) -> None:
-    """One figure as a JSON line."""
-    print(
-        msgspec.json.encode(
-            {"name": name, "median": round(statistics.median(values), 2), "unit": unit, "runs": [round(value, 2) for value in values]}
-        ).decode(),
-        flush=True,
-    )
+def measure(name: str, rates: list[float], latencies: list[float]) -> float:
+    """The figures of one arrangement; returns its median rate."""
+    rate = tell(name, "moves/s", rates)
+    tell(f"{name}_p50", "ms", [1000 * latencies[len(latencies) // 2]])
+    tell(f"{name}_p99", "ms", [1000 * latencies[len(latencies) * 99 // 100]])
+    return rate
 
 
 if __name__ == "__main__":

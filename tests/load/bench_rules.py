@@ -9,9 +9,7 @@ The clock is this process's own processor time, so that a figure means one core 
 
 from __future__ import annotations
 
-import json
 import random
-import statistics
 import time
 from collections.abc import Callable
 
@@ -20,6 +18,7 @@ import msgspec
 from shared.rules.deal import Deal, decide, evolve, legal_moves
 from shared.rules.game_events import DealEvent
 from shared.rules.moves import Concede, DealMove
+from tests.load.figures import tell
 from tests.rules.words import shuffled
 
 RUNS = 5  # odd, so that the median is one of them
@@ -63,34 +62,26 @@ def fold(deals: list[tuple[Deal, list[DealEvent]]]) -> None:
             deal = evolve(deal, event)
 
 
-def per_second(count: int, work: Callable[[], None]) -> dict[str, object]:
-    """The median rate of `count` things done by `work`, with the runs it is the median of."""
-    rates = []
+def rates(count: int, work: Callable[[], None]) -> list[float]:
+    """How many a second of `count` things `work` does, run by run."""
+    found = []
     for _ in range(RUNS):
         begun = time.process_time()
         work()
-        rates.append(count / (time.process_time() - begun))
-    return {"value": round(statistics.median(rates)), "unit": "per second", "runs": [round(rate) for rate in rates]}
+        found.append(count / (time.process_time() - begun))
+    return found
 
 
-def figures() -> list[dict[str, object]]:
-    """Both figures, as the lines show them."""
+def main() -> None:
+    """Measure and print both."""
     rng = random.Random(1996)
     deals = [random_deal(rng) for _ in range(DEALS)]
     played = [(start, moves) for start, moves, _ in deals]
     stored = [(start, msgspec.json.decode(msgspec.json.encode(events), type=list[DealEvent])) for start, _, events in deals]
     moves = sum(len(moves) for _, moves, _ in deals)
     events = sum(len(events) for _, _, events in deals)
-    return [
-        {"name": "rules_decide_evolve", "of": f"{moves} moves"} | per_second(moves, lambda: play(played)),
-        {"name": "rules_fold", "of": f"{events} events"} | per_second(events, lambda: fold(stored)),
-    ]
-
-
-def main() -> None:
-    """Print the figures."""
-    for figure in figures():
-        print(json.dumps(figure))
+    tell("rules_decide_evolve", "moves/s", rates(moves, lambda: play(played)), of=f"{moves} moves")
+    tell("rules_fold", "events/s", rates(events, lambda: fold(stored)), of=f"{events} events")
 
 
 if __name__ == "__main__":
