@@ -45,6 +45,8 @@ def demo(url: str | None, players: str, convention: str, target: int, pulkas: in
     """
     if url is not None and not url.startswith(("http://", "https://")):
         raise click.BadParameter("begins with http:// or https://", param_hint="--url")
+    if players == "2" and url is None:
+        raise click.BadParameter("our own server has no tables for two yet; choose 3 or 4", param_hint="--players")
     terms = {"convention": _convention(convention), "players": int(players), "target": target}
     signal.signal(signal.SIGTERM, _as_by_ctrl_c)  # so that our own server and its folder go too
     log_to(sys.stderr, "warning")  # standard output is the result's; the progress tells the rest

@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import httpx
 import msgspec
 import pytest
+from litestar import Litestar
 
+from shared.web.health import health_routes
 from shared.web.paging import from_cursor, to_cursor
 from shared.web.problems import Problem
+from shared.web.service import Service
 
 
 @pytest.mark.parametrize(("status", "ready"), [("ok", 200), ("degraded", 200), ("down", 503), ("on fire", 503)])
 async def test_health(client, health, status, ready):
-    """`/health` always tells; `/health/ready` is 503 when a service is down, or says something that nobody knows."""
+    """`/health` always tells; `/health/ready` is 503 when every service is down, or says something that nobody knows."""
     health["status"] = status
     answer = await client.get("/health")
     assert (answer.status_code, answer.json()) == (200, {"status": status, "services": {"small": {"status": status}}})
     assert (await client.get("/health/ready")).status_code == ready
+
+
+async def test_a_process_is_ready_while_any_of_its_services_is():
+    """With the ledger down the tables of the same process go on being served, and `/health` tells what is wrong."""
+
+    def service(name, status):
+        async def nothing():
+            return None
+
+        async def health():
+            return {"status": status}
+
+        return Service(name=name, start=nothing, stop=nothing, health=health)
+
+    app = Litestar(health_routes([service("table", "ok"), service("ledger", "down")]))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+        assert (await client.get("/health/ready")).status_code == 200
+        assert (await client.get("/health")).json()["status"] == "down"
 
 
 async def test_figures_are_by_route(client):
