@@ -28,6 +28,7 @@ COMMANDS = {
     "demo": "services.cli.demo:demo",
     "score": "services.cli.score:score",
     "replay": "services.cli.replay:replay",
+    "conventions": "services.cli.conventions:conventions",
     "audit": "services.cli.audit:audit",
     "settings": "services.cli.settings:settings_command",
 }
