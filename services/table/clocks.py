@@ -64,6 +64,7 @@ class Clocks:
         self._holder = new_holder()
         self._task: asyncio.Task[None] | None = None
         self._asked = 0
+        self._broken: set[str] = set()
         self.state = "stopped"
 
     def start(self) -> None:
@@ -115,9 +116,15 @@ class Clocks:
             except (LogError, QueueFull) as passing:
                 log.warning("clock_waits", table=row["table_id"], reason=type(passing).__name__)
             except BrokenChain as broken:
-                log.critical("table_broken", table=row["table_id"], reason=str(broken))
+                self._tell_broken(row["table_id"], str(broken))
             except UNFOLDABLE as defect:
-                log.critical("table_broken", table=row["table_id"], reason=type(defect).__name__)  # its text may hold a card
+                self._tell_broken(row["table_id"], type(defect).__name__)  # its text may hold a card
+
+    def _tell_broken(self, table_id: str, reason: str) -> None:
+        """Once a table, not four times a second: it stays as it is until somebody mends it."""
+        if table_id not in self._broken:
+            self._broken.add(table_id)
+            log.critical("table_broken", table=table_id, reason=reason)
 
     async def _log_answers(self) -> bool:
         """Whether moves can be made; one stream is asked a sweep, each in its turn."""
