@@ -45,7 +45,7 @@ def verify(table_id: str | None, *, as_json: bool) -> None:
     settings = read_settings(os.environ)
     for name in ("nats_url", "postgres_dsn"):
         if not getattr(settings, name):
-            raise CannotStart(f"{variable(name)} is not set")
+            raise CannotStart(f"{variable(name)} is not set; `pulka up --json` tells both connections")
     if table_id is not None and not is_id(table_id):
         raise CannotStart(f"{table_id!r} is no table's id")
     require_reachable(settings)
@@ -69,7 +69,8 @@ def _say(verdicts: list[Verdict], *, every: bool) -> None:
     if not every:
         commits = sum(verdict["commits"] for verdict in verdicts)
         wrong = sum(not verdict["verified"] for verdict in verdicts)
-        click.echo(f"{len(verdicts)} tables, {commits} commits, {f'{wrong} not verified' if wrong else 'all verified'}")
+        tables = "1 table" if len(verdicts) == 1 else f"{len(verdicts)} tables"
+        click.echo(f"{tables}, {commits} commits, {f'{wrong} not verified' if wrong else 'all verified'}")
 
 
 async def _verified(settings: Settings, table_id: str | None) -> list[Verdict]:

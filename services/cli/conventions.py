@@ -37,8 +37,10 @@ def _read(text: str) -> Convention:
     """The record that a person named or wrote out."""
     try:
         return resolve(msgspec.json.decode(text) if text.lstrip().startswith("{") else text)
-    except (Malformed, msgspec.DecodeError) as wrong:
-        raise click.BadParameter(str(wrong), param_hint="convention") from None
+    except Malformed as wrong:
+        raise click.BadParameter(str(wrong), param_hint=repr(text)) from None
+    except msgspec.DecodeError as wrong:
+        raise click.BadParameter(f"convention: not JSON: {wrong}", param_hint=repr(text)) from None
 
 
 def _print_one(convention: Convention, *, as_json: bool) -> None:
@@ -59,6 +61,9 @@ def _print_differences(pair: dict[str, Convention], names: tuple[str, str], *, a
         heads = {side: _head(convention) for side, convention in pair.items()}
         told = [{"option": one.option, "left": one.value, "right": two.value, "source": one.source} for one, two in found]
         click.echo(msgspec.json.encode(heads | {"differences": told}))
+        return
+    if not found:
+        click.echo("no difference")
         return
     table = Table("option", *(Column(name, overflow="fold") for name in names), "source")
     for one, two in found:

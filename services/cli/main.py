@@ -8,11 +8,13 @@ import sys
 
 import click
 import msgspec
+from click.utils import PacifyFlushWrapper
 
 from shared.web.service import CannotStart
 from shared.web.settings import BadSetting
 
 USAGE = 2  # exit status
+READER_GONE = 141  # exit status: what a shell shows for SIGPIPE, as in `pulka conventions | head -1`
 INTERRUPTED = 130  # exit status after Ctrl-C, as shells count it: 128 + SIGINT; 1 would be a failed verification
 AS_JSON = "--json"  # an option of every command
 TOLD = {
@@ -58,6 +60,10 @@ def main() -> None:
     """Run the command line; what a person can mend is said in one line, not by a traceback."""
     try:
         sys.exit(pulka.main(prog_name="pulka", standalone_mode=False))
+    except SystemExit:
+        if type(sys.stdout) is PacifyFlushWrapper:  # click's sign that nobody reads on; its own status would say "refused by a rule"
+            sys.exit(READER_GONE)
+        raise
     except click.ClickException as wrong:
         if AS_JSON in sys.argv:
             _fail("usage", wrong.format_message(), wrong.exit_code)

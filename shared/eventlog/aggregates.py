@@ -216,7 +216,7 @@ class Aggregates(Generic[S, E]):
             records = await self._log.read(folded.loaded.address, until=folded.loaded.sequence)
             folded = self._advance_guarded(self._empty(folded.loaded.address), records[:revision])
         committed = _last(folded)
-        if committed.commit.command_digest not in (request.digest, *request.former_digests):
+        if not request.carries(committed.commit.command_digest):
             raise Mismatch(revision)
         return msgspec.structs.replace(committed, repeated=True)
 

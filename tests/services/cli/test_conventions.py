@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -76,3 +78,12 @@ def test_bad_input_names_what_is_wrong(arguments, why):
     status, told, error = run(*arguments)
     assert (status, told) == (2, "")
     assert why in error
+
+
+def test_equal_records_and_a_reader_that_goes():
+    """Two equal records say so; whoever stops reading gets the status of a broken pipe, not that of a refusal."""
+    assert run("sochi", "--diff", "sochi") == (0, "no difference\n", "")
+    pulka = [sys.executable, "-c", "from services.cli.main import main; main()", "conventions", "--json"]
+    with subprocess.Popen(pulka, stdout=subprocess.PIPE) as telling:
+        telling.stdout.close()
+    assert telling.returncode == 141
