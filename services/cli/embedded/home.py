@@ -14,6 +14,7 @@ import secrets
 import shutil
 import socket
 import tempfile
+import time
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,9 @@ import msgspec
 from shared.web.service import CannotStart
 
 LEAST_FREE = 256 * 1024 * 1024  # bytes; a new Postgres takes 40 MB and a WAL segment 16 MB, the rest is room to stop in order
+
+LINGER_SECONDS = 1.0  # a child that a killed run was just forking holds its lock until it becomes another program: milliseconds
+LINGER_POLL_SECONDS = 0.005  # see LINGER_SECONDS
 
 
 class HomeLocked(CannotStart):
@@ -65,12 +69,13 @@ class Home:
 
     def _take_lock(self) -> None:
         lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(lock, 20).decode(errors="replace").strip()
-            os.close(lock)
-            raise HomeLocked(f"already running in {self.path}" + (f" (process {holder})" if holder else "")) from None
+        deadline = time.monotonic() + LINGER_SECONDS
+        while not _locked(lock):
+            holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
+            if _runs(holder) or time.monotonic() > deadline:
+                os.close(lock)
+                raise HomeLocked(f"already running in {self.path}" + (f" (process {holder})" if holder else ""))
+            time.sleep(LINGER_POLL_SECONDS)
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
         self._lock = lock
@@ -134,3 +139,25 @@ def free_port(wanted: int = 0) -> int:
                 continue
             return int(probe.getsockname()[1])
     raise CannotStart("no free port on 127.0.0.1")
+
+
+def _locked(lock: int) -> bool:
+    """Whether the lock is ours now."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _runs(holder: str) -> bool:
+    """Whether the process that wrote its number into the lock is still there."""
+    if not holder.isdecimal():
+        return False
+    try:
+        os.kill(int(holder), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
