@@ -73,12 +73,13 @@ async def test_the_drawn_sheet(site, log):
 
 
 async def test_deals_page_to_the_end(site, log):
-    """Pages of the deals run to the end without a gap or a repeat, whatever is played meanwhile."""
+    """Pages of the deals, each with contract and result (4.2.11), run to the end without a gap or a repeat, whatever is played on."""
     played = await PlayedTable(log, 3, target=40).play(deals=7)
     numbers, cursor = [], {}
     while True:
         page = await site.read(played, "/deals", limit=3, **cursor)
         numbers += [deal["number"] for deal in page["deals"]]
+        assert all(deal["contract"] and deal["written"]["entries"] for deal in page["deals"])
         if page["cursor"] is None:
             break
         cursor = {"cursor": page["cursor"]}

@@ -88,7 +88,7 @@ def test_4_2_3_when_a_pulka_is_closed(convention: Any, pools: list[int], *, clos
     assert score(convention, 3, target=20, start={"pool": pools})["closed"] is closed
 
 
-def test_a_deal_after_the_end_is_refused() -> None:
+def test_4_2_15_a_deal_after_the_end_is_refused() -> None:
     """A closed pulka takes no further deal, wherever it was closed (4.2.15)."""
     free = {"declarer": 0, "contract": "6S", "calls": [None, "pass", "pass"]}
     other = {"declarer": 1, "contract": "6S", "calls": ["pass", None, "pass"]}

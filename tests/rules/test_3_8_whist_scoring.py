@@ -151,7 +151,7 @@ def test_3_8_1_2_consolation(option: Any, whists: list[list[int]]) -> None:
     assert one(sochi(consolation=option), 3, deal)["whists"] == whists
 
 
-def test_rostov_direct_remise() -> None:
+def test_4_1_1_rostov_direct_remise() -> None:
     """A direct remise costs the fixed consolation and no mountain; a caught misere still goes into the mountain (Decision 6)."""
     direct = {"preset": "rostov", "declarer_remise": "direct"}
     assert one(direct, 3, {"declarer": 0, "contract": "6S", "calls": PAIR, "tricks": [5, 3, 2]})["mountain"] == [0, 0, 0]
@@ -256,7 +256,7 @@ def test_4_1_2_a_dark_bid_doubles_everything() -> None:
         assert one("classic", 3, deal | {"dark": "6S", "dark_pass": [1]}) == dark
 
 
-def test_entries_explain_every_number() -> None:
+def test_4_2_1_entries_explain_every_number() -> None:
     """What a deal wrote is the sum of its entries, and each has a rule and a reason (4.2.1)."""
     deal = {"declarer": 0, "contract": "7S", "calls": PAIR, "tricks": [5, 3, 2]}
     written_down = score("leningrad", 3, deal)["deals"][0]

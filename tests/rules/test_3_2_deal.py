@@ -49,7 +49,7 @@ def test_published_vectors(vector):
 
 
 @given(**DEALS)
-def test_every_card_is_dealt_once(server_seed, seeds, cut_at, players_dealer):
+def test_3_2_8_every_card_is_dealt_once(server_seed, seeds, cut_at, players_dealer):
     """Three hands of ten and two cards in the talon are the whole deck (3.2.8); who rests has none (3.2.10)."""
     players, dealer = players_dealer
     hands, talon = deal(server_seed, seeds=seeds, cut_at=cut_at, players=players, dealer=dealer)
@@ -62,12 +62,12 @@ def test_every_card_is_dealt_once(server_seed, seeds, cut_at, players_dealer):
     ("players", "dealer", "order"),
     [(3, 0, (1, 2, 0)), (3, 2, (0, 1, 2)), (4, 0, (1, 2, 3)), (4, 3, (0, 1, 2)), (5, 0, (1, 2, 4)), (5, 3, (4, 0, 2))],
 )
-def test_who_gets_cards(players, dealer, order):
+def test_3_2_10_who_gets_cards(players, dealer, order):
     """Clockwise from the dealer's left; of four the dealer rests, of five also the player two to his right (3.2.8, 3.2.10)."""
     assert shuffle.seats_dealt(players, dealer) == order
 
 
-def test_two_at_a_time_and_the_talon_after_the_first_round():
+def test_3_2_8_two_at_a_time_and_the_talon_after_the_first_round():
     """The fourth pair is the talon, every other pair goes to the next player clockwise (3.2.8)."""
     hands, talon = shuffle._dealt(tuple(range(32)), 4, shuffle.seats_dealt(4, dealer=3))
     first = [place for pair in (0, 8, 14, 20, 26) for place in (pair, pair + 1)]
@@ -76,7 +76,7 @@ def test_two_at_a_time_and_the_talon_after_the_first_round():
     assert hands[3] == ""
 
 
-def test_the_cut_lifts_cards_from_the_top(monkeypatch):
+def test_3_2_5_the_cut_lifts_cards_from_the_top(monkeypatch):
     """After a cut of 5 the card that lay sixth is dealt first (3.2.5)."""
     monkeypatch.setattr(shuffle, "shuffled", lambda _key: tuple(range(32)))
     hands, _ = deal(cut_at=5, players=3, dealer=2)
@@ -120,7 +120,7 @@ def test_no_two_inputs_frame_alike():
 
 
 @pytest.mark.parametrize("cut_at", [-1, 0, 3, 29, 32])
-def test_a_cut_leaves_four_cards_in_each_part(cut_at):
+def test_3_2_6_a_cut_leaves_four_cards_in_each_part(cut_at):
     """A cut outside 4..28 is no cut (3.2.6)."""
     with pytest.raises(ValueError, match="cut"):
         deal(cut_at=cut_at)

@@ -39,7 +39,7 @@ def written(deal):
         (4, "9S", "pass pass look:2", 3, "whist pass"),
     ],
 )
-def test_3_8_who_is_asked_for_what(players, contract, said, asked, words):
+def test_3_8_1_who_is_asked_for_what(players, contract, said, asked, words):
     """Left of the declarer first; half-whist for the second after a pass; its return; the resting dealer last (3.8.1, 3.8.7, 3.8.8)."""
     deal = table(players=players)
     assert after(deal, f"{named(contract)} {said}").to_act == asked
@@ -79,7 +79,7 @@ def test_3_8_8_the_return_of_the_whist():
     assert returned.game.whister == 1
 
 
-def test_3_8_8_levels_without_a_return():
+def test_3_8_8_1_levels_without_a_return():
     """Where a level has half-whist but no return, the half stands at once, or the resting dealer is asked (3.8.8.1)."""
     convention = {"preset": "sochi", "half_whist": [6, 7, 8], "pass_return": [6]}
     assert after(table(convention), f"{named('8S')} pass half").phase == "scored"

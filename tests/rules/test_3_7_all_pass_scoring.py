@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from shared.rules.refusal import Malformed
 from tests.rules.scored import one, score, written
 
 PASSED = {"contract": "all_pass", "tricks": [2, 5, 3]}
@@ -134,3 +135,82 @@ def test_3_3_19_doubling_stops_at_the_limit() -> None:
     """The agreed limit of three steps holds: the fourth dark all-pass costs what the third did (3.3.19)."""
     dark = {"contract": "all_pass", "tricks": [0, 4, 6], "dark_pass": [0]}
     assert [deal["mountain"][1] for deal in score("classic", 3, dark, dark, dark, dark)["deals"]] == [8, 16, 32, 32]
+
+
+def cited(convention: Any, players: int, tricks: list[int], **rest: Any) -> list[tuple[str, str, int]]:
+    """Rule, column and seat of every entry of an all-pass deal."""
+    entries = score(convention, players, {"contract": "all_pass", "tricks": tricks}, **rest)["deals"][0]["entries"]
+    return [(entry["rule"], entry["column"], entry["seat"]) for entry in entries]
+
+
+def test_3_7_1_everybody_plays_for_himself() -> None:
+    """On all-pass there is no declarer: each pays for his own tricks (3.7.1)."""
+    assert one("code", 3, {"contract": "all_pass", "tricks": [1, 4, 5]}) == written([0] * 3, [0, 3, 4])
+    assert one({"preset": "code", "all_pass": {"amnesty": False}}, 3, {"contract": "all_pass", "tricks": [1, 4, 5]})["mountain"] == [
+        1,
+        4,
+        5,
+    ]
+
+
+def test_3_7_2_mountain_or_whists() -> None:
+    """All-pass is written into the mountain or in whists, as the convention has it (3.7.2)."""
+    assert {column for _, column, _ in cited("sochi", 3, [1, 4, 5])} == {"mountain"}
+    assert {column for _, column, _ in cited("rostov", 3, [1, 4, 5])} == {"whists"}
+
+
+def test_3_7_2_1_what_the_entries_cite() -> None:
+    """Tricks without an amnesty and the bonus for none stand under 3.7.2.1, forgiven ones under 3.7.3."""
+    assert cited("sochi", 3, [0, 4, 6]) == [("3.7.2.1", "pool", 0), ("3.7.2.1", "mountain", 1), ("3.7.2.1", "mountain", 2)]
+    assert cited("sochi", 3, [1, 4, 5]) == [("3.7.3", "mountain", 1), ("3.7.3", "mountain", 2)]
+
+
+def test_3_7_2_2_what_the_entries_cite() -> None:
+    """In Rostov whists and the bonus for no trick stand under 3.7.2.2, the resting dealer's point under 3.7.6.2."""
+    assert cited("rostov", 3, [0, 4, 6]) == [("3.7.2.2", "pool", 0), ("3.7.2.2", "whists", 0), ("3.7.2.2", "whists", 0)]
+    assert ("3.7.6.2", "pool", 3) in cited("rostov", 4, [1, 4, 5, 0])
+
+
+@pytest.mark.parametrize(("agreed", "found"), [([1, 2, 3], [1, 2, 3, 3, 3]), ([2, 4, 6], [2, 4, 6, 6, 6]), ([1], [1, 1, 1, 1, 1])])
+def test_3_7_4_1_arithmetic_progression(agreed: list[int], found: list[int]) -> None:
+    """A trick of each further deal in a row costs as much more as was agreed (3.7.4.1)."""
+    assert prices(sochi(prices=agreed), *[PASSED] * 5) == found
+
+
+def test_3_7_4_2_geometric_progression() -> None:
+    """Or twice as much (3.7.4.2)."""
+    assert prices(sochi(prices=[1, 2, 4, 8]), *[PASSED] * 4) == [1, 2, 4, 8]
+
+
+def test_3_7_4_3_the_limit_of_a_progression() -> None:
+    """The last agreed price is the limit and repeats for ever (3.7.4.3)."""
+    assert prices(sochi(prices=[1, 2, 4]), *[PASSED] * 6) == [1, 2, 4, 4, 4, 4]
+
+
+def test_3_7_7_the_deal_slides_on() -> None:
+    """After all-pass the left neighbour deals, and rests; where the dealer repeats it is still seat 3 who rests (3.7.7, 3.2.2)."""
+    passed, seat_0_rests = {"dealer": 3, "contract": "all_pass", "tricks": [4, 3, 2, 1]}, {"contract": "all_pass", "tricks": [0, 4, 3, 3]}
+    assert score("sochi", 4, passed, seat_0_rests)["deals"][1]["pool"] == [0, 0, 0, 0]
+    with pytest.raises(Malformed, match="seat 3 at most 2"):
+        score("classic", 4, passed, seat_0_rests)
+
+
+def test_3_7_10_a_dark_pass_earns_a_bomb() -> None:
+    """A dark pass that all-pass followed doubles the passer's next game; without all-pass it earns nothing (3.7.10)."""
+    dark = {"contract": "all_pass", "tricks": [4, 3, 3], "dark_pass": [0]}
+    game = {"declarer": 0, "contract": "6S", "calls": [None, "pass", "pass"]}
+    assert score("classic", 3, dark, game, game)["deals"][1]["pool"] == [4, 0, 0]
+    assert score("classic", 3, dark, game, game)["deals"][2]["pool"] == [2, 0, 0]
+    other = {"declarer": 1, "contract": "6S", "calls": ["pass", None, "pass"], "dark_pass": [0]}
+    assert score("classic", 3, other, game)["deals"][1]["pool"] == [2, 0, 0]
+
+
+@pytest.mark.parametrize(("convention", "price"), [("sochi", 1), ("code", 1), ("classic", 1), ("leningrad", 2)])
+def test_fn45_the_price_of_a_trick(convention: str, price: int) -> None:
+    """A trick of the first all-pass costs one point, in Leningrad two (FN45)."""
+    assert one(convention, 3, {"contract": "all_pass", "tricks": [0, 4, 6]})["mountain"] == [0, 4 * price, 6 * price]
+
+
+def test_fn46_rostov_subtracts_nothing() -> None:
+    """In Rostov the writer's own tricks are not taken off the others', and nothing is forgiven (FN46)."""
+    assert one("rostov", 3, {"contract": "all_pass", "tricks": [2, 3, 5]})["whists"] == [[0, 1, 15], [0, 2, 25]]

@@ -102,7 +102,7 @@ def test_3_3_8_no_other_hand_of_the_code_may_hold_a_bid():
     given(table("code"), "pass 6C 6D").when(1, "here").then_refused("here_not_allowed", "3.3.8")
 
 
-def test_here_off():
+def test_3_3_8_here_off():
     """A convention may do without "here" (Decision 9)."""
     given(table(convention(here="off")), "6S pass 6C").when(0, "here").then_refused("here_not_allowed", "3.3.8")
 

@@ -40,7 +40,7 @@ def test_4_2_14_both_ways_agree_and_sum_to_zero(convention: Convention, target: 
 
 
 @given(sheets(), st.integers(1, 50), st.data())
-def test_i_writes_on_j_means_i_gains(sheet: Sheet, whists: int, data: st.DataObject) -> None:
+def test_4_2_1_i_writes_on_j_means_i_gains(sheet: Sheet, whists: int, data: st.DataObject) -> None:
     """More whists of i on j win i exactly as many and lose j as many; a mountain point costs its owner; a pool point wins (4.2.1)."""
     i, j = data.draw(st.permutations(range(sheet.players)))[:2]
     convention = PRESETS["sochi"]

@@ -7,6 +7,7 @@ import pytest
 from shared.rules.deal import legal_moves
 from shared.rules.game_events import CardPlayed, DealScored, TrickWon
 from shared.rules.moves import Play
+from tests.rules.scored import one, rules_cited, written
 from tests.rules.words import SECOND, THIRD, after, as_word, table
 from tests.spec import given
 
@@ -37,7 +38,7 @@ def test_3_9_4_the_winner_leads():
 
 
 def test_3_9_8_the_last_closed_trick_stays_known():
-    """The last closed trick can be asked for, the one before it no more (3.9.8)."""
+    """The last closed trick can be asked for, the one before it no more (3.9.8, 5.4.9)."""
     deal = after(table(), f"{CLOSED} KD JD 7D AD QD 8D")
     assert [card.card for card in deal.play.previous] == ["AD", "QD", "8D"]
 
@@ -82,7 +83,7 @@ def test_3_8_5_the_offer_for_the_other_hand_names_it():
     assert Play("7D", 2) in legal_moves(after(table(), f"{OPEN} AS 7S"), 1)
 
 
-def test_the_tenth_trick_ends_the_deal():
+def test_3_8_1_1_the_tenth_trick_ends_the_deal():
     """With the tenth trick the deal is scored, in the same decision (3.8.1.1)."""
     nine = after(table(), f"{CLOSED} AS 7S 7D KS 8S 8D QS 9C 9D JS TC TD TS JC 7H 9S QC 8H AH KC 9H KH AC TH AD JD JH")
     ending = after(nine, "KD QD")
@@ -101,3 +102,25 @@ def test_the_tenth_trick_ends_the_deal():
     done = after(ending, "QH")
     assert (done.phase, done.to_act, legal_moves(done, 0)) == ("scored", None, ())
     given(done).when(0, Play("AS")).then_refused("wrong_phase", "3.9.2")
+
+
+def test_3_9_5_a_trick_is_complete_with_its_third_card():
+    """Two cards are no trick, the third closes it (3.9.5)."""
+    assert after(table(), f"{CLOSED} AS 7S").tricks == (0, 0, 0)
+    assert after(table(), f"{CLOSED} AS 7S 7D").tricks == (1, 0, 0)
+    assert after(table(), f"{CLOSED} AS 7S 7D").play.number == 2
+
+
+def test_3_9_6_everybody_collects_his_own_tricks():
+    """A trick stands to the hand that took it, in open play of one whister too (3.9.6)."""
+    assert after(table(), f"{CLOSED} KD JD 7D AH 7S 9H").tricks == (1, 1, 0)
+    passers = "6H pass pass AS/KS 6H whist pass open"
+    assert after(table(), f"{passers} 9S 8S QH").tricks == (0, 0, 1)
+
+
+def test_3_9_12_a_lost_trick_goes_to_nobody():
+    """What a fine takes from the declarer is not added to the defenders' whists (3.9.12)."""
+    deal = {"declarer": 0, "contract": "6S", "calls": [None, "whist", "whist"], "tricks": [6, 3, 1]}
+    fined = deal | {"infractions": [{"rule": "3.9.11.2", "seat": 0}]}
+    assert one("sochi", 3, fined) == written([0] * 3, [2, 0, 0], [[1, 0, 6], [2, 0, 2]])
+    assert "3.9.11.2" in rules_cited("sochi", 3, fined)
