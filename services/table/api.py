@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from litestar import Request, Response, get, post
@@ -27,6 +27,8 @@ from shared.web.problems import Problem, refusal
 from shared.web.streaming import Streams
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
+
+MOVES: Final = "/v1/tables/{table_id:str}/moves"
 
 
 class Desk(msgspec.Struct):
@@ -68,7 +70,7 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         return Response(shown, headers={"ETag": f'"{shown["revision"]}"', "Cache-Control": "no-store"})
 
     @post(
-        "/v1/tables/{table_id:str}/moves",
+        MOVES,
         status_code=200,
         tags=["table"],
         summary="Make one move",
@@ -79,23 +81,7 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         data: JSONBody[AnyMove],
         sender: NamedDependency[Sender],
     ) -> dict[str, Any]:
-        at = desk()
-        where, payload = address.table(_known(table_id)), _encode(data)
-        request = aggregates.Request(
-            command_id=sender.key,
-            actor=sender.player,
-            digest=command_digest(at.keys, where.subject, payload),
-            now=sender.now,
-            correlation=sender.request_id,
-            former_digests=former_digests(at.keys, where.subject, payload),
-        )
-        outcome = await at.tables.move(table_id, sender.player, data, sender.seen, request)
-        if isinstance(outcome, RefusedAt):
-            raise _refused(table_id, outcome)
-        assert isinstance(outcome, Committed), "a move that is accepted makes events"  # noqa: S101 - says what the rules promise
-        at.committed(outcome)
-        seat = outcome.loaded.state.pulka.seats.index(sender.player)
-        return at.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, seat)
+        return await make_move(desk(), _known(table_id), sender, data)
 
     @get("/v1/tables/{table_id:str}/events", tags=["table"], summary="Follow the table: Server-Sent Events, or NDJSON by Accept")
     async def events(
@@ -110,6 +96,26 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         return at.streams.open(request, viewer, frames, at.reader.heartbeat(table_id))
 
     return [table, move, events]
+
+
+async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) -> dict[str, Any]:
+    """Decide one move, make it durable, and answer what a commit frame says to its sender. Raises `Problem`, and what `transact` raises."""
+    subject, payload = address.table(table_id).subject, _encode(wanted)
+    request = aggregates.Request(
+        command_id=sender.key,
+        actor=sender.player,
+        digest=command_digest(desk.keys, subject, payload),
+        now=sender.now,
+        correlation=sender.request_id,
+        former_digests=former_digests(desk.keys, subject, payload),
+    )
+    outcome = await desk.tables.move(table_id, sender.player, wanted, sender.seen, request)
+    if isinstance(outcome, RefusedAt):
+        raise _refused(table_id, outcome)
+    assert isinstance(outcome, Committed), "a move that is accepted makes events"  # noqa: S101 - says what the rules promise
+    desk.committed(outcome)
+    seat = outcome.loaded.state.pulka.seats.index(sender.player)
+    return desk.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, seat)
 
 
 def _known(table_id: str) -> str:

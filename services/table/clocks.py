@@ -1,5 +1,8 @@
 """The clocks of all tables: one instance sweeps for turns that ran out and makes the default move, so that no table hangs.
 
+A table is looked at again and again, a look being one question to the log. If its last commit is younger than the shortest turn, nothing
+can be over; only a table that has been slower than that is folded, once a turn, and then its turn's very deadline is known.
+
 Whoever sweeps leaves a heartbeat, as long as the log answers, without which nobody can move. A silence of more than `OUTAGE` is an
 outage of ours, written down once, and every turn that it fell into gets it back. Two sweeps, or a sweep and a late move, are decided by
 the table's log.
@@ -9,16 +12,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Awaitable, Callable
+from typing import Final, TypeVar
 
 import asyncpg
+import msgspec
 import structlog
 
-from services.table.table import Result, Tables, Turn
+from services.table.table import Result, Tables, Turn, begins_a_turn, deadline, next_deal
 from shared.eventlog.aggregates import BrokenChain, Committed, QueueFull
 from shared.eventlog.port import LogError
+from shared.events import address
 from shared.events.address import TABLE_STREAMS
+from shared.events.commit import decode
 from shared.events.keys import UnknownKey
 from shared.events.sealed import TamperedBox
 from shared.projections.follow import new_holder
@@ -29,7 +35,9 @@ log = structlog.get_logger(__name__)
 
 SWEEP: Final = 0.25  # seconds between sweeps: a turn may last that much longer than agreed
 OUTAGE: Final = 3_000  # milliseconds without a heartbeat that are an outage; also when another instance takes over
-AT_ONCE: Final = 200  # turns a sweep ends: at a few milliseconds each, a second's work; the rest comes next
+AT_ONCE: Final = 200  # tables looked at together: a burst that the log takes in its stride
+LOOK_AGAIN: Final = 5_000  # milliseconds: the longest that a table stays between two deals when whoever should have dealt has died
+AFTER_TROUBLE: Final = 1_000  # milliseconds before a table that cannot be read now is looked at again
 RETRY: Final = 1.0  # seconds before Postgres is asked again
 WAITS: Final = "wait for the log"  # a state
 
@@ -42,14 +50,31 @@ ON CONFLICT (only_one) DO UPDATE SET holder = excluded.holder, beat = excluded.b
 WHERE s.holder = excluded.holder OR s.beat < excluded.beat - $3
 RETURNING holder
 """
-_DUE = """
-SELECT table_id, turn_revision, deadline, phase, number, credit FROM (
-    SELECT r.*, coalesce(
-        (SELECT sum(o.ended - greatest(o.began, r.turn_began)) FROM outage o WHERE o.ended > r.turn_began), 0
-    )::bigint AS credit
-    FROM running_table r WHERE r.deadline <= $1
-) AS late WHERE deadline + credit <= $1 OR phase = 'between_deals' ORDER BY deadline LIMIT $2
-"""
+_DUE = "SELECT table_id, shortest, revision, ends_at FROM running_table WHERE look_at <= $1 ORDER BY look_at LIMIT $2"
+_LATER = "UPDATE running_table SET look_at = $2, revision = $3, ends_at = $4 WHERE table_id = $1"
+_OVER = "DELETE FROM running_table WHERE table_id = ANY($1)"
+_CREDIT = "SELECT coalesce(sum(ended - greatest(began, $1)), 0)::bigint FROM outage WHERE ended > $1"
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A running table: the least that a turn of it can last (milliseconds), where it was folded last, and when the turn ended there."""
+
+    table_id: str
+    shortest: int
+    revision: int
+    ends_at: int
+
+
+class Look(msgspec.Struct, frozen=True):
+    """What a look at a table found: when to look again; at what revision it is known, and when its turn ends, 0 for nothing known."""
+
+    again: int
+    revision: int = 0
+    ends_at: int = 0
+
+
+GONE: Final = Look(0)  # the pulka is over
+_Found = TypeVar("_Found")
 
 
 class Clocks:
@@ -110,15 +135,62 @@ class Clocks:
             self.state = "standby"
             return
         self.state = "sweeping"
-        for row in await connection.fetch(_DUE, now, AT_ONCE):
-            try:
-                await self._end(row["table_id"], row["phase"], row["number"], Turn(row["turn_revision"], row["deadline"], row["credit"]))
-            except (LogError, QueueFull) as passing:
-                log.warning("clock_waits", table=row["table_id"], reason=type(passing).__name__)
-            except BrokenChain as broken:
-                self._tell_broken(row["table_id"], str(broken))
-            except UNFOLDABLE as defect:
-                self._tell_broken(row["table_id"], type(defect).__name__)  # its text may hold a card
+        while due := [Row(**row) for row in await connection.fetch(_DUE, now, AT_ONCE)]:
+            glances = await asyncio.gather(*(self._guarded(row, now, self._glance(row, now)) for row in due))
+            looks: list[tuple[Row, Look]] = []
+            for row, glance in zip(due, glances, strict=True):
+                if glance is None:  # one after the other, since they share the connection
+                    tended: Look = await self._guarded(row, now, self._tend(connection, row, now))
+                    looks.append((row, tended))
+                else:
+                    looks.append((row, glance))
+            await connection.execute(_OVER, [row.table_id for row, look in looks if look is GONE])
+            await connection.executemany(
+                _LATER, [(row.table_id, look.again, look.revision, look.ends_at) for row, look in looks if look is not GONE]
+            )
+
+    async def _guarded(self, row: Row, now: int, looking: Awaitable[_Found]) -> _Found | Look:
+        """What is wrong with one table stops no other's clock."""
+        try:
+            return await looking
+        except (LogError, QueueFull) as passing:
+            log.warning("clock_waits", table=row.table_id, reason=type(passing).__name__)
+        except BrokenChain as broken:
+            self._tell_broken(row.table_id, str(broken))
+        except UNFOLDABLE as defect:
+            self._tell_broken(row.table_id, type(defect).__name__)  # its text may hold a card
+        return Look(now + AFTER_TROUBLE)
+
+    async def _glance(self, row: Row, now: int) -> Look | None:
+        """A look at the last commit: enough when it is as it was, or so young that no turn can be over; else None."""
+        head = await self._tables.log.head(address.table(row.table_id))
+        if head is None:
+            return None
+        if head.revision == row.revision and now < row.ends_at:
+            return Look(min(row.ends_at, now + LOOK_AGAIN), row.revision, row.ends_at)
+        commit = decode(head.data)
+        soonest = commit.at + min(row.shortest, LOOK_AGAIN)
+        return Look(soonest) if now < soonest and begins_a_turn(commit) else None
+
+    async def _tend(self, connection: Connection, row: Row, now: int) -> Look:
+        """Fold the table, and do what its clock is for when the time has come."""
+        loaded = await self._tables.load(row.table_id, at_leader=True)
+        table, soon = loaded.state, Look(now + min(row.shortest, LOOK_AGAIN))
+        ends = deadline(table)
+        if ends is None:
+            return GONE if table.pulka.status in {"over", "refused"} else soon
+        if (number := next_deal(table)) is not None:
+            self._made(await self._tables.start_deal(row.table_id, number, self._clock()))
+            return soon
+        credit: int = await connection.fetchval(_CREDIT, table.turn_began)
+        ends_at = ends + credit
+        if now < ends_at:
+            return Look(min(ends_at, now + LOOK_AGAIN), loaded.revision, ends_at)
+        result = await self._tables.time_out(row.table_id, Turn(table.turn_revision, ends, credit), self._clock())
+        if isinstance(result, Committed) and not result.repeated:
+            log.info("turn_timed_out", table=row.table_id, turn_revision=table.turn_revision, credit=credit)
+        self._made(result)
+        return soon
 
     def _tell_broken(self, table_id: str, reason: str) -> None:
         """Once a table, not four times a second: it stays as it is until somebody mends it."""
@@ -147,13 +219,3 @@ class Clocks:
                 log.warning("clock_outage", began=last["beat"], ended=now)
                 await connection.execute("INSERT INTO outage (began, ended) VALUES ($1, $2) ON CONFLICT DO NOTHING", last["beat"], now)
         return leads
-
-    async def _end(self, table_id: str, phase: str, number: int, turn: Turn) -> None:
-        now = self._clock()
-        if phase == "between_deals":
-            self._made(await self._tables.start_deal(table_id, number + 1, now))
-            return
-        result = await self._tables.time_out(table_id, turn, now)
-        if isinstance(result, Committed) and not result.repeated:
-            log.info("turn_timed_out", table=table_id, turn_revision=turn.revision, credit=turn.credit)
-        self._made(result)

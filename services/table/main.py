@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 import structlog
 
 from services.table.api import Desk, routes
 from services.table.clocks import Clocks
+from services.table.express import Express
 from services.table.frames import Reader
 from services.table.next_deals import NextDeals
 from services.table.openings import Openings
-from services.table.running_tables import RunningTables, require_keys
+from services.table.running_tables import require_keys
 from services.table.table import Tables
 from shared.eventlog.jetstream import JetStreamLog
-from shared.events.address import LOBBY_STREAMS, TABLE_STREAMS
+from shared.events.address import LOBBY_STREAMS
 from shared.events.keys import MasterKeys, UnknownKey
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
-from shared.projections.follow import Pace
 from shared.projections.history import RefusedToRun
 from shared.projections.projection import schema_of
 from shared.projections.projector import Projector
@@ -33,13 +34,19 @@ from shared.web.streaming import Streams
 
 log = structlog.get_logger(__name__)
 
-PACE: Final = Pace(calm=5, seconds=0.2)  # deadlines lie seconds ahead, and the sweep itself comes four times a second
-
 
 def create(settings: Settings) -> Service:
     """The service; opens nothing before `start`."""
     run = _Run(settings)
-    return Service(name="table", routes=[*routes(run.desk)], start=run.start, drain=run.drain, stop=run.stop, health=run.health)
+    return Service(
+        name="table",
+        routes=[*routes(run.desk)],
+        express=partial(Express, run.desk),
+        start=run.start,
+        drain=run.drain,
+        stop=run.stop,
+        health=run.health,
+    )
 
 
 class _Run:
@@ -51,7 +58,7 @@ class _Run:
         self._log: JetStreamLog | None = None
         self._next_deals: NextDeals | None = None
         self._clocks: Clocks | None = None
-        self._projectors: list[Projector] = []
+        self._openings: Projector | None = None
 
     def desk(self) -> Desk:
         if self._desk is None or self._log is None or not self._log.connected():
@@ -64,19 +71,15 @@ class _Run:
         tables = Tables(self._log, TableCodec(keys))
         next_deals = self._next_deals = NextDeals(tables, now_ms)
         reader = Reader(tables, PublicCodec(keys), now_ms)
-        openings, running = Openings(tables, now_ms, next_deals.after), RunningTables(tables)
-        schemas = {projection.name: schema_of(projection, settings.namespace) for projection in (openings, running)}
-        self._projectors = [
-            Projector(self._log, openings, LOBBY_STREAMS, settings.postgres_dsn, schemas[openings.name]),
-            Projector(self._log, running, TABLE_STREAMS, settings.postgres_dsn, schemas[running.name], PACE),
-        ]
+        openings = Openings(tables, now_ms, next_deals.after)
+        schema = schema_of(openings, settings.namespace)
+        self._openings = Projector(self._log, openings, LOBBY_STREAMS, settings.postgres_dsn, schema)
         try:
-            for projector in self._projectors:
-                await projector.start()
+            await self._openings.start()
         except RefusedToRun as refused:
             raise CannotStart(str(refused)) from None
-        await self._require_keys(schemas[running.name], keys)
-        self._clocks = Clocks(tables, settings.postgres_dsn, schemas[running.name], now_ms, next_deals.after)
+        await self._require_keys(schema, keys)
+        self._clocks = Clocks(tables, settings.postgres_dsn, schema, now_ms, next_deals.after)
         self._clocks.start()
         self._desk = Desk(
             tables=tables, reader=reader, keys=keys, streams=Streams(), tokens=Tokens(keys), clock=now_ms, committed=next_deals.after
@@ -102,23 +105,23 @@ class _Run:
             await self._next_deals.drain()
         if self._desk is not None:
             await self._desk.tables.drain()
-        for projector in self._projectors:
-            await projector.stop()
+        if self._openings is not None:
+            await self._openings.stop()
         if self._log is not None:
             await self._log.close()
         self._desk = None
 
     async def health(self) -> dict[str, Any]:
-        if self._desk is None or self._log is None or self._clocks is None:
+        if self._desk is None or self._log is None or self._clocks is None or self._openings is None:
             return {"status": "down", "reason": "not started"}
-        parts = [projector.health() for projector in self._projectors]
+        openings = self._openings.health()
         connected = self._log.connected()
-        well = connected and self._clocks.state in {"sweeping", "standby"} and all(part["status"] == "ok" for part in parts)
+        well = connected and self._clocks.state in {"sweeping", "standby"} and openings["status"] == "ok"
         return {
             "status": "ok" if well else "degraded" if connected else "down",
             "log": "connected" if connected else "away",
             "durability": self._log.durability(),
             "clocks": self._clocks.state,
             "streams": self._desk.streams.count,
-            "projections": parts,
+            "projections": [openings],
         }

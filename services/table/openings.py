@@ -1,7 +1,7 @@
 """From the lobby to the table: a table that the lobby has filled becomes a pulka, once, under the same id.
 
-A projection without rows: its effect is the table's first commit, and the checkpoint only saves it from reading the lobby's log again.
-Running it twice over the same commits changes nothing, since a table begins only once.
+A projection whose effect is the table's first commit; its row only says that the clocks shall look after it. Running it twice over the same
+commits changes nothing, since a table begins only once, and a row too many goes when the clocks find that the pulka is over.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from typing import Final
 
 import structlog
 
-from services.table.table import Result, Tables
+from services.table import running_tables
+from services.table.table import Result, Tables, shortest_turn
 from shared.eventlog.port import Recorded
 from shared.events.commit import decode
 from shared.events.lobby_events import TableFilled
+from shared.events.terms import read as read_terms
 from shared.events.upcast import stored_lobby_events
 from shared.projections.projection import Connection
 from shared.rules.convention import from_record
@@ -31,21 +33,21 @@ class Openings:
     """Opens the pulka of every table that the lobby filled."""
 
     name = "openings"
-    version = 1
-    ddl = ""
+    version = 2
+    ddl = running_tables.DDL
 
     def __init__(self, tables: Tables, clock: Callable[[], int], opened: Callable[[Result], None]) -> None:
         self._tables = tables
         self._clock = clock
         self._opened = opened
 
-    async def apply(self, _: Connection, batch: Sequence[Recorded]) -> None:
+    async def apply(self, connection: Connection, batch: Sequence[Recorded]) -> None:
         """Open what `batch` filled; the log's errors pass through, and the batch comes again."""
         for recorded in batch:
             if recorded.address.kind == "table":
-                await self._apply(recorded)
+                await self._apply(connection, recorded)
 
-    async def _apply(self, recorded: Recorded) -> None:
+    async def _apply(self, connection: Connection, recorded: Recorded) -> None:
         for event in stored_lobby_events(decode(recorded.data)):
             if isinstance(event, TableFilled):
                 table_id, cause = recorded.address.id, recorded.position
@@ -55,6 +57,7 @@ class Openings:
                     await self._tables.refuse(table_id, terms, self._clock(), cause)
                 else:
                     self._opened(await self._tables.open(table_id, terms, self._clock(), cause))
+                    await running_tables.runs(connection, table_id, shortest_turn(read_terms(event.terms)))
 
 
 def opening(filled: TableFilled, lot: int) -> OpenPulka | Refused:

@@ -16,7 +16,7 @@ from shared.eventlog.port import EventLog
 from shared.events import address
 from shared.events.address import Address
 from shared.events.commit import Commit
-from shared.events.sealing import TableCodec
+from shared.events.sealing import TableCodec, name_of
 from shared.events.terms import Terms
 from shared.events.terms import read as read_terms
 from shared.rules import pulka as match
@@ -47,6 +47,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 KEEPS_THE_TURN: Final = (SeedAdded, HandSeen)  # whoever was to act still is, and his time runs on
+_KEPT_BY: Final = frozenset(kind.__name__ for kind in KEEPS_THE_TURN)  # the names under which they are stored
 
 
 def initial(where: Address) -> Table:
@@ -79,6 +80,16 @@ def deadline(table: Table) -> int | None:
         case "cut":
             return table.turn_began + 1000 * table.terms.clock.cut_s
     return table.turn_began + 1000 * table.terms.clock.move_s
+
+
+def begins_a_turn(commit: Commit) -> bool:
+    """Whether a new turn began with `commit`; it is told by the names of its events."""
+    return not all(name_of(event) in _KEPT_BY for event in commit.events)
+
+
+def shortest_turn(terms: Terms) -> int:
+    """The least that a turn can last when it runs out, in milliseconds; what `deadline` may add to it is not in it."""
+    return 1000 * min(terms.clock.move_s, terms.clock.cut_s)
 
 
 # ---- decide ------------------------------------------------------------------------------------------------------------

@@ -97,27 +97,14 @@ _name = msgspec.json.Decoder(_Named).decode
 _SECRET: Final = frozenset(kind.__name__ for kind in SecretEvent.__args__)  # events that are stored with boxes
 
 
+def name_of(event: msgspec.Raw) -> str:
+    """The name of a stored event, which no schema ever changed."""
+    return _name(event).type
+
+
 def has_boxes(commit: Commit) -> bool:
     """Whether something in a table's commit is sealed; tells it by the events' names, under any schema so far."""
     return any(_name(event).type in _SECRET for event in commit.events)
-
-
-def key_ids(commit: Commit) -> frozenset[str]:
-    """The ids of the master keys that the boxes of a table's commit name. A service checks them before it starts on a log."""
-    if not has_boxes(commit):
-        return frozenset()
-    boxes: list[Sealed | str] = []
-    for event in stored_table_events(commit):
-        match event:
-            case SealedDealStarted():
-                boxes.append(event.server_seed)
-            case SealedCardsDealt():
-                boxes += (*event.hands, event.talon)
-            case SealedCardsDiscarded() | SealedHandSeen():
-                boxes.append(event.cards)
-            case _:
-                pass
-    return frozenset(box.key for box in boxes if isinstance(box, Sealed))
 
 
 class _Sealing:

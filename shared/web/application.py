@@ -13,7 +13,7 @@ from shared.web import auth, idempotency, metrics, streaming
 from shared.web.front import front_routes
 from shared.web.health import health_routes
 from shared.web.openapi import Documented
-from shared.web.problems import on_exception, on_http_exception
+from shared.web.problems import on_exception
 from shared.web.service import Service
 from shared.web.settings import Settings
 from shared.web.strict_request import StrictRequest, known_parameters
@@ -33,7 +33,7 @@ def build(services: Sequence[Service], settings: Settings) -> Litestar:
     """
     tokens = auth.Tokens(auth.master_keys(settings))
     routes: list[Any] = [route for service in services for route in service.routes]
-    return Litestar(
+    app = Litestar(
         route_handlers=[*routes, *health_routes(services), metrics.metrics, *front_routes(services)],
         dependencies={
             **auth.dependencies(tokens, now_ms),
@@ -41,7 +41,7 @@ def build(services: Sequence[Service], settings: Settings) -> Litestar:
             **streaming.DEPENDENCIES,
             **metrics.DEPENDENCIES,
         },
-        exception_handlers={HTTPException: on_http_exception, Exception: on_exception},
+        exception_handlers={HTTPException: on_exception, Exception: on_exception},
         before_request=known_parameters,
         middleware=[metrics.observed],
         plugins=[Documented()],
@@ -50,3 +50,7 @@ def build(services: Sequence[Service], settings: Settings) -> Litestar:
         logging_config=None,  # problems and requests are logged here, without texts that may hold secrets
         debug=False,
     )
+    for service in services:
+        if service.express is not None:
+            app.asgi_handler = service.express(app.asgi_handler)
+    return app

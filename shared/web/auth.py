@@ -141,8 +141,11 @@ def invalid_token(detail: str) -> Problem:
 def bearer(request: Request[Any, Any, Any]) -> str | None:
     """The token in `Authorization: Bearer …`, None without the header; raises 401 for another scheme or an empty token."""
     header = request.headers.get("authorization")
-    if header is None:
-        return None
+    return None if header is None else token_in(header)
+
+
+def token_in(header: str) -> str:
+    """The token in the value of `Authorization`; raises 401 for another scheme or an empty token."""
     scheme, _, token = header.partition(" ")
     if scheme.lower() != "bearer" or not token.strip() or not token.isascii():
         raise invalid_token("The header Authorization must read: Bearer <token>.")

@@ -41,7 +41,7 @@ def observed(app: ASGIApp) -> ASGIApp:
         if scope["type"] == ScopeType.WEBSOCKET:  # there are none
             await app(scope, receive, send)
             return
-        scope["state"]["request_id"] = f"{_PROCESS}{next(_REQUESTS):08x}"
+        scope["state"]["request_id"] = new_request_id()
         began = time.perf_counter()
         status = 500  # what a client sees when nothing was sent
         timed = True
@@ -58,14 +58,25 @@ def observed(app: ASGIApp) -> ASGIApp:
             await app(scope, receive, noting)
         finally:
             requests_open.dec()
-            route = scope.get("path_template") or "unrouted"
-            took = time.perf_counter() - began
-            counted(scope["method"], route, status).inc()
-            if timed:  # a stream lasts as long as its viewer stays
-                timer(route).observe(took)
-            log.debug("request_answered", method=scope["method"], route=route, status=status, ms=round(took * 1000, 2))
+            note(scope["method"], scope.get("path_template") or "unrouted", status, began, timed=timed)
 
     return middleware
+
+
+def note(method: str, route: str, status: int, began: float, *, timed: bool = True) -> None:
+    """Counts and logs an answered request that arrived at `began` (`time.perf_counter`); not `timed`: a stream, which lasts as long as its
+    viewer stays.
+    """
+    took = time.perf_counter() - began
+    counted(method, route, status).inc()
+    if timed:
+        timer(route).observe(took)
+    log.debug("request_answered", method=method, route=route, status=status, ms=round(took * 1000, 2))
+
+
+def new_request_id() -> str:
+    """An id that no other request has, 16 hex digits."""
+    return f"{_PROCESS}{next(_REQUESTS):08x}"
 
 
 def request_id(request: Request[Any, Any, Any]) -> str:

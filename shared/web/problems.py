@@ -223,24 +223,22 @@ def answer(problem: Problem) -> Response[bytes]:
     return Response(msgspec.json.encode(problem.document), status_code=problem.status_code, media_type=MEDIA_TYPE, headers=problem.headers)
 
 
-def on_http_exception(request: Request[Any, Any, Any], wrong: HTTPException) -> Response[bytes]:
-    """Handler of everything Litestar or we raise on purpose."""
-    if wrong.status_code >= 500 and not isinstance(wrong, Problem):
-        return on_exception(request, wrong)
-    problem = problem_of(wrong)
-    log.info("request_refused", method=request.method, route=route_of(request), status=problem.status_code, code=problem.code)
-    return answer(problem)
-
-
 def on_exception(request: Request[Any, Any, Any], wrong: Exception) -> Response[bytes]:
-    """Handler of everything else: a server that is away, or a defect of ours. Logged by kind and place, never by its text."""
+    """Handler of everything that reaches the edge."""
+    return answer(problem_told(request.method, route_of(request), wrong))
+
+
+def problem_told(method: str, route: str, wrong: Exception) -> Problem:
+    """The problem that `wrong` is, once the log knows of it: by kind and place, never by its text."""
     problem = problem_of(wrong)
-    told = {"method": request.method, "route": route_of(request), "code": problem.code, "kind": type(wrong).__name__}
+    told = {"method": method, "route": route, "status": problem.status_code, "code": problem.code}
     if problem.status_code == 500:
-        log.error("request_failed", **told, where=places(wrong))
+        log.error("request_failed", **told, kind=type(wrong).__name__, where=places(wrong))
+    elif isinstance(wrong, (Problem, HTTPException)):
+        log.info("request_refused", **told)
     else:
-        log.warning("request_unserved", **told, status=problem.status_code)
-    return answer(problem)
+        log.warning("request_unserved", **told, kind=type(wrong).__name__)
+    return problem
 
 
 def route_of(request: Request[Any, Any, Any]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
+from litestar.types import ASGIApp
 
 
 class CannotStart(Exception):
@@ -34,6 +35,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     """One service as its process sees it.
 
     `routes`: Litestar route handlers and routers, mounted side by side with the other services' under one app.
+    `express`: puts something before the whole application that answers part of the requests by itself.
     `start`: connects and begins to follow the log; raises `CannotStart`. Returns when requests can be answered.
     `drain`: the process is going to stop: end live streams, take no new command; requests in flight still finish.
     `stop`: called after the last request, also when `start` failed half way; closes everything within 1.5 s.
@@ -45,4 +47,5 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     stop: Callable[[], Awaitable[None]]
     health: Callable[[], Awaitable[dict[str, Any]]]
     routes: list[Any] = msgspec.field(default_factory=list)
+    express: Callable[[ASGIApp], ASGIApp] | None = None
     drain: Callable[[], Awaitable[None]] = nothing_to_drain

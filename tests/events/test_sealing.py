@@ -13,7 +13,7 @@ from shared.events.commit import decode, encode
 from shared.events.keys import MasterKeys, UnknownKey
 from shared.events.lobby_events import PlayerReady
 from shared.events.sealed import Sealed, TamperedBox
-from shared.events.sealing import LobbyCodec, TableCodec, key_ids
+from shared.events.sealing import LobbyCodec, TableCodec
 from shared.events.upcast import stored_table_events
 from shared.rules import game_events as game
 from shared.rules import shuffle
@@ -114,18 +114,15 @@ def test_an_unknown_key_is_named():
     commit = commit_of(story.dealt())
     with pytest.raises(UnknownKey, match="corpus"):
         TableCodec(other).open(commit)
-    assert key_ids(commit) == {"corpus"}
     with pytest.raises(UnknownKey, match="corpus"):
-        other.require(key_ids(commit))
-    assert key_ids(commit_of(game.BidMade(1, "pass"))) == frozenset()
-    assert {key for data in story.stored(story.whole()) for key in key_ids(decode(data))} == {"corpus"}
+        other.require(frozenset({"corpus"}))
 
 
 def test_an_old_key_still_opens():
     """After a new master key is put in front, it seals, and what the old one sealed still opens."""
     both = TableCodec(MasterKeys((("tomorrow", b"t" * 32), ("corpus", bytes(range(32))))))
     assert both.open(commit_of(story.dealt())) == (story.dealt(),)
-    assert key_ids(commit_of(story.dealt(), codec=both)) == {"tomorrow"}
+    assert b'"key":"tomorrow"' in bytes(commit_of(story.dealt(), codec=both).events[0])
 
 
 def test_an_auditor_needs_no_key():

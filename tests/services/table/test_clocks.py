@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from services.table.clocks import OUTAGE, WAITS, Clocks
-from services.table.running_tables import RunningTables
-from services.table.table import Tables, deadline
+from services.table.openings import Openings
+from services.table.running_tables import DDL, runs
+from services.table.table import Tables, deadline, shortest_turn
 from shared.events import address
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
@@ -14,6 +15,7 @@ from shared.projections import checkpoint
 from shared.projections.projection import schema_of
 from shared.rules import pulka as match
 from shared.rules.game_events import TurnTimedOut
+from shared.rules.moves import Seed
 from tests.services.table.playing import TABLE_ID, Playing
 
 SWEEPS_APART = 1_000  # milliseconds: less than an outage
@@ -43,16 +45,16 @@ class Sweeper:
 
 @pytest.fixture
 def schema(namespace):
-    return schema_of(RunningTables(None), namespace)
+    return schema_of(Openings(None, None, None), namespace)
 
 
 @pytest.fixture
 async def playing(connection, schema):
-    """A table in its first auction, whose rows say so."""
-    await checkpoint.prepare(connection, schema, RunningTables.ddl)
+    """A table in its first auction, which the clocks look after."""
+    await checkpoint.prepare(connection, schema, DDL)
     playing = await Playing(terms={"clock": {"move_s": 30, "cut_s": 5}}).open()
     await playing.until("auction")
-    await RunningTables(playing.tables).apply(connection, await playing.log.read(address.table(TABLE_ID)))
+    await runs(connection, TABLE_ID, shortest_turn((await playing.table()).terms))
     return playing
 
 
@@ -62,8 +64,7 @@ async def test_a_turn_ends_at_its_deadline_and_not_before(playing, connection):
     (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))
     assert done.commit.at == deadline(table)
-    (again,) = await sweeper.sweep(deadline(table) + SWEEPS_APART)  # its row is not written yet
-    assert again.repeated
+    assert await sweeper.sweep(deadline(table) + SWEEPS_APART) == []
     assert (await playing.table()).revision == table.revision + 1
 
 
@@ -118,7 +119,54 @@ async def test_a_table_that_cannot_be_read_stops_no_other_clock(playing, connect
     broken = "0-" + "b" * 26
     await foreign.open(broken, playing.opening, playing.now, None)
     await foreign.start_deal(broken, 1, playing.now)
-    await connection.execute("INSERT INTO running_table VALUES ($1, 2, 2, 0, 0, 'cut', 1)", broken)
+    await runs(connection, broken, 5_000)
     table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
     (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
     assert done.loaded.address == address.table(TABLE_ID)
+
+
+async def test_a_table_on_the_move_is_not_folded(playing, connection):
+    """While its last commit is younger than the shortest turn, one question to the log is all that a table costs its clock."""
+    table, folded = await playing.table(), []
+    sweeper = Sweeper(Folding(playing.tables, folded), connection)
+    assert await sweeper.sweep_on(table.turn_began, table.turn_began + 4_000) == []
+    assert folded == []
+    assert await sweeper.sweep_on(table.turn_began + 5_000, deadline(table) - SWEEPS_APART) == []
+    assert folded == [TABLE_ID]  # once: then the deadline is known
+
+
+async def test_a_seed_does_not_hide_that_a_turn_is_over(connection, schema):
+    """A commit that keeps the turn, however young, leaves the turn's deadline where it was (3.2.3)."""
+    await checkpoint.prepare(connection, schema, DDL)
+    playing = await Playing(terms={"clock": {"move_s": 30, "cut_s": 5}}).open()
+    await runs(connection, TABLE_ID, 5_000)
+    began, sweeper = (await playing.table()).turn_began, Sweeper(playing.tables, connection)
+    assert await sweeper.sweep_on(began, began + 3_000) == []
+    playing.now = began + 3_000
+    await playing.send("ann", Seed("ab"))
+    (done,) = await sweeper.sweep_on(began + 4_000, began + 5_000)
+    assert isinstance(done.events[0], TurnTimedOut)
+
+
+async def test_a_pulka_that_is_over_is_looked_at_no_more(connection, schema):
+    """The row goes with the pulka's end."""
+    await checkpoint.prepare(connection, schema, DDL)
+    playing = await Playing(target=1).open()
+    await runs(connection, TABLE_ID, 5_000)
+    while (await playing.table()).pulka.status == "playing":
+        await playing.step()
+    sweeper = Sweeper(playing.tables, connection)
+    assert await sweeper.sweep(playing.now + 60_000) == []
+    assert await connection.fetchval("SELECT count(*) FROM running_table") == 0
+
+
+class Folding:
+    """Tables that note whom the clocks fold."""
+
+    def __init__(self, tables, folded):
+        self.log, self.time_out, self.start_deal = tables.log, tables.time_out, tables.start_deal
+        self._tables, self._folded = tables, folded
+
+    async def load(self, table_id, *, at_leader=False):
+        self._folded.append(table_id)
+        return await self._tables.load(table_id, at_leader=at_leader)

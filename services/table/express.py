@@ -1,0 +1,118 @@
+"""The short way of moves: nearly all requests to a table are moves in good order, and those need little of what a framework does.
+
+Only what is in order in every point is answered here, by the same function as on the long way. A request that is unusual in any way (a
+query, a body in pieces, a header that comes twice) or wrong goes the long way, which knows what to say.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+import msgspec
+from litestar.enums import ScopeType
+from litestar.types import ASGIApp, HTTPReceiveMessage, Receive, Scope, Send
+
+from services.table.api import MOVES, Desk, Sender, make_move
+from shared.events.address import is_id
+from shared.rules.moves import AnyMove
+from shared.web import metrics
+from shared.web.application import BODY_LIMIT
+from shared.web.auth import PLAY, token_in
+from shared.web.idempotency import idempotency_key, if_match
+from shared.web.problems import MEDIA_TYPE, Problem, problem_told
+
+_BEFORE, _AFTER = MOVES.split("{table_id:str}")
+_ROUTE: Final = MOVES.replace(":str", "")
+_JSON: Final = b"application/json"
+_NO_BODY: Final = b""
+
+_decode = msgspec.json.Decoder(cast("type[AnyMove]", AnyMove)).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Express:
+    """Stands before the application. `desk()` raises 503 `unavailable` before the service has started."""
+
+    def __init__(self, desk: Callable[[], Desk], long_way: ASGIApp) -> None:
+        self._desk = desk
+        self._long_way = long_way
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        table_id = _table_of(scope)
+        headers = None if table_id is None else _headers(scope)
+        if table_id is None or headers is None:
+            await self._long_way(scope, receive, send)
+            return
+        began = time.perf_counter()
+        message = cast("HTTPReceiveMessage", await receive())
+        moved = self._in_order(message, headers)
+        if moved is None:
+            await self._long_way(scope, _once_more(message, receive), send)
+            return
+        desk, sender, wanted = moved
+        with metrics.requests_open.track_inprogress():
+            status, answer, more = await _answer(desk, table_id, sender, wanted)
+            length = (b"content-length", str(len(answer)).encode())
+            await send({"type": "http.response.start", "status": status, "headers": [*more, length]})
+            await send({"type": "http.response.body", "body": answer, "more_body": False})
+        metrics.note("POST", _ROUTE, status, began)
+
+    def _in_order(self, message: HTTPReceiveMessage, headers: dict[bytes, bytes]) -> tuple[Desk, Sender, AnyMove] | None:
+        """The move that was sent, and by whom; None when there is something to say about it."""
+        body: bytes = message.get("body", _NO_BODY)  # type: ignore[assignment]  # of a request, which only the next line makes sure of
+        if message["type"] != "http.request" or message.get("more_body") or len(body) > BODY_LIMIT:
+            return None
+        try:
+            desk = self._desk()
+            now = desk.clock()
+            caller = desk.tokens.verify(token_in(headers[b"authorization"].decode("latin-1")), now // 1000)
+            caller.require(PLAY)
+            key = idempotency_key(headers[b"idempotency-key"].decode("latin-1"))
+            tag = headers.get(b"if-match")
+            seen = None if tag is None else if_match(tag.decode("latin-1"))
+            return desk, Sender(caller.player, key, seen, metrics.new_request_id(), now), _decode(body)
+        except (KeyError, Problem, msgspec.DecodeError, RecursionError):
+            return None
+
+
+def _table_of(scope: Scope) -> str | None:
+    """The table whose moves are posted to; None for every other request."""
+    if scope["type"] != ScopeType.HTTP or scope["method"] != "POST" or scope["query_string"]:
+        return None
+    path = scope["path"]
+    if not (path.startswith(_BEFORE) and path.endswith(_AFTER)):
+        return None
+    table_id = path[len(_BEFORE) : -len(_AFTER)]
+    return table_id if is_id(table_id) else None
+
+
+def _headers(scope: Scope) -> dict[bytes, bytes] | None:
+    """The headers, if each comes once and the body is JSON."""
+    sent = list(scope["headers"])
+    headers = dict(sent)
+    if len(headers) != len(sent) or not headers.get(b"content-type", _NO_BODY).startswith(_JSON):
+        return None
+    return headers
+
+
+async def _answer(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
+    """Status, body and headers, the length left out."""
+    try:
+        return 200, _encode(await make_move(desk, table_id, sender, wanted)), [(b"content-type", _JSON)]
+    except Exception as wrong:  # noqa: BLE001 - as the application's own last handler: whatever it is becomes a problem, told in the log
+        problem = problem_told("POST", _ROUTE, wrong)
+        headers = {"content-type": MEDIA_TYPE, **(problem.headers or {})}
+        return problem.status_code, _encode(problem.document), [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
+
+def _once_more(message: HTTPReceiveMessage, receive: Receive) -> Receive:
+    """`receive` from its beginning, after `message` was taken from it."""
+    taken: list[Any] = [message]
+
+    async def again() -> Any:
+        return taken.pop() if taken else await receive()
+
+    return again
