@@ -53,6 +53,7 @@ class Host:
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,  # nothing depends on who is in front of us, so nobody's word on it is taken
                 backlog=BACKLOG,
                 timeout_keep_alive=KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=REQUESTS_SECONDS,

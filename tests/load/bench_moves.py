@@ -78,13 +78,14 @@ class TableLoad:
         while time.perf_counter() < until:
             view = await self.view(0)
             if view["phase"] == "cut":  # else the next deal is being started
-                await self.send(view["to_act"], {"type": "cut", "at": 16})
-                await self.deal(until)
+                cutter = view["to_act"]
+                answer = await self.send(cutter, {"type": "cut", "at": 16})
+                dealt = next(event for event in answer["events"] if event["type"] == "CardsDealt")
+                hands = [dealt["hands"][seat] or (await self.view(seat))["hand"] for seat in range(3)]
+                await self.deal(self.followed(view, hands), until)
 
-    async def deal(self, until: float) -> None:
+    async def deal(self, deal: Deal, until: float) -> None:
         """One deal from its auction to its score."""
-        views = [await self.view(seat) for seat in range(3)]
-        deal = self.followed(views)
         while deal.phase != "scored" and time.perf_counter() < until:
             legal = [move for move in legal_moves(deal, deal.to_act) if not isinstance(move, Concede)]
             move = legal[0] if deal.phase == "auction" and self.random.random() < 0.5 else self.random.choice(legal)
@@ -94,16 +95,11 @@ class TableLoad:
                     deal = self.with_talon(deal, event)
                 deal = evolve(deal, event)
 
-    def followed(self, views: list[dict]) -> Deal:
-        """The deal in its auction; what lies in the talon is known, in which order is seen when it opens."""
-        hands = tuple(view["hand"] for view in views)
-        talon = hand_text(DECK & ~sum(mask_of(hand) for hand in hands))
-        assert views[0]["phase"] == "auction"
-        convention, players = from_record(views[0]["convention"]), views[0]["players"]
-        deal = open_deal(convention, players, 500, views[0]["dealer"], empty_sheet(players), views[0]["all_pass_in_row"], hands, talon)
-        for call in views[0]["auction"]:
-            deal = evolve(deal, game.BidMade(call["seat"], call["bid"]))
-        return deal
+    def followed(self, view: dict, hands: list[str]) -> Deal:
+        """The deal before its first call; what lies in the talon is known, in which order is seen when it opens."""
+        talon = hand_text(DECK & ~sum(map(mask_of, hands)))
+        convention, players = from_record(view["convention"]), view["players"]
+        return open_deal(convention, players, 500, view["dealer"], empty_sheet(players), view["all_pass_in_row"], tuple(hands), talon)
 
     def with_talon(self, deal: Deal, event: Event) -> Deal:
         if (

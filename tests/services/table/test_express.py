@@ -1,0 +1,162 @@
+"""The short way of moves and the long one: whichever a request takes, it is answered alike."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import msgspec
+import pytest
+from litestar.testing import AsyncTestClient
+
+from services.table.api import Desk, routes
+from services.table.express import Express
+from services.table.frames import Reader
+from shared.events.redaction import PublicCodec
+from shared.web.application import build
+from shared.web.auth import PLAY, READ, Tokens
+from shared.web.service import Service
+from shared.web.settings import Settings
+from shared.web.streaming import Streams
+from tests.services.table.playing import KEYS, TABLE_ID, Playing
+
+MOVES = f"/v1/tables/{TABLE_ID}/moves"
+CUT = {"type": "cut", "at": 16}
+
+
+@pytest.fixture
+async def table():
+    """A table before its first cut."""
+    return await Playing().open()
+
+
+@pytest.fixture
+async def clients(table, tmp_path):
+    """A client whose requests may take the short way, and one without it; and the players' headers by seat."""
+    (tmp_path / "keys").write_text("tests:" + bytes(range(32)).hex() + "\n")
+    settings, tokens = Settings(master_keys_file=str(tmp_path / "keys")), Tokens(KEYS)
+    desk = Desk(
+        tables=table.tables, reader=Reader(table.tables, PublicCodec(KEYS), lambda: table.now), keys=KEYS, streams=Streams(), tokens=tokens,
+        clock=lambda: table.now, committed=lambda _: None,
+    )  # fmt: skip
+    long_ways = []
+
+    def noted(long_way):
+        async def way(scope, receive, send):
+            long_ways.append(scope["path"])
+            await long_way(scope, receive, send)
+
+        return Express(lambda: desk, way)
+
+    async def nothing():
+        return {"status": "ok"}
+
+    service = partial(Service, name="table", start=nothing, stop=nothing, health=nothing, routes=routes(lambda: desk))
+    bearers = [f"Bearer {tokens.issue(player, [PLAY, READ], table.now // 1000)}" for player in ("ann", "ben", "cid")]
+    async with (
+        AsyncTestClient(build([service(express=noted)], settings)) as short,
+        AsyncTestClient(build([service()], settings)) as long,
+    ):
+        yield short, long, bearers, long_ways
+
+
+async def posted(client, bearer, move=CUT, key="1", **more):
+    headers = {"Content-Type": "application/json", "Authorization": bearer, "Idempotency-Key": key, **more.pop("headers", {})}
+    content = more.pop("content", None) or msgspec.json.encode(move)
+    headers = {name: value for name, value in headers.items() if value is not None}
+    return await client.post(MOVES, content=content, headers=headers, **more)
+
+
+def said(answer):
+    """Everything of an answer but its instance."""
+    return answer.status_code, answer.headers["content-type"], answer.headers.get("retry-after"), answer.json()
+
+
+async def test_a_move_in_order_takes_the_short_way_and_is_answered_as_on_the_long_one(table, clients):
+    """The move is made once; its repeat on the long way gets the same answer, byte for byte."""
+    short, long, bearers, long_ways = clients
+    cutter = bearers[(await table.table()).pulka.dealer - 1]
+    made = await posted(short, cutter)
+    assert made.status_code == 200
+    assert long_ways == []
+    again = await posted(long, cutter)
+    assert (again.content, said(again)) == (made.content, said(made))
+    assert (await table.table()).revision == made.json()["revision"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"headers": {"Authorization": None}},
+        {"headers": {"Authorization": "Bearer nonsense"}},
+        {"headers": {"Authorization": "Basic abc"}},
+        {"headers": {"Idempotency-Key": None}},
+        {"headers": {"Idempotency-Key": "a b"}},
+        {"headers": {"If-Match": "17"}},
+        {"headers": {"If-Match": '"1"'}},
+        {"content": b'{"type": "cut", "at": '},
+        {"content": b'{"type": "cut", "at": 3}'},
+        {"content": b'{"type": "cut", "at": 16, "more": 1}'},
+        {"content": b'{"type": "play", "card": "AS"}'},
+        {"content": b"[" * 40_000},
+        {"content": b" " * 70_000},
+        {"params": {"after": "1"}},
+    ],
+    ids=str,
+)
+async def test_what_is_wrong_is_said_alike_on_both_ways(table, clients, wrong):
+    """A problem document is the same whichever way the request took, and nothing is decided."""
+    short, long, bearers, _ = clients
+    cutter, before = bearers[(await table.table()).pulka.dealer - 1], (await table.table()).revision
+    answers = [said(await posted(client, cutter, **wrong)) for client in (short, long)]
+    assert answers[0] == answers[1]
+    assert 400 <= answers[0][0] < 500
+    assert (await table.table()).revision == before
+
+
+async def test_a_stranger_and_a_player_out_of_turn_are_refused_alike(table, clients):
+    """Refusals by a rule come from the decision itself, with the rule and the revision (3.2.5)."""
+    short, long, bearers, long_ways = clients
+    dealer = bearers[(await table.table()).pulka.dealer]
+    first, second = [said(await posted(client, dealer)) for client in (short, long)]
+    assert first == second
+    assert (first[0], first[3]["rule"]) == (409, "3.2.5")
+    assert long_ways == []
+
+
+async def test_a_log_that_is_away_is_told_on_the_short_way(table, clients):
+    """Nothing was decided: 503 with `Retry-After`, as everywhere."""
+    short, long, bearers, long_ways = clients
+    table.log.disconnect()
+    cutter = bearers[(await table.table()).pulka.dealer - 1]
+    first, second = [said(await posted(client, cutter)) for client in (short, long)]
+    assert first == second
+    assert (first[0], first[2], first[3]["code"]) == (503, "1", "unavailable")
+    assert long_ways == []
+
+
+async def test_what_is_unusual_takes_the_long_way_whole(table, clients):
+    """A body in pieces is put together again there, and the move is made."""
+    short, _, bearers, long_ways = clients
+    cutter = bearers[(await table.table()).pulka.dealer - 1]
+
+    sent, pieces = [], [b'{"type": "cut",', b' "at": 16}']
+    headers = [(b"content-type", b"application/json"), (b"authorization", cutter.encode()), (b"idempotency-key", b"1")]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": MOVES,
+        "raw_path": MOVES.encode(),
+        "query_string": b"",
+        "headers": headers,
+        "root_path": "",
+    }
+
+    async def receive():
+        return {"type": "http.request", "body": pieces.pop(0), "more_body": bool(pieces)}
+
+    async def send(message):
+        sent.append(message)
+
+    await short.app(scope, receive, send)
+    assert sent[0]["status"] == 200
+    assert long_ways == [MOVES]
