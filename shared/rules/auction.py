@@ -13,7 +13,7 @@ from shared.rules.game_events import AllPassed, AuctionWon, BidMade, DealEvent, 
 from shared.rules.moves import Bid
 from shared.rules.position import NOBODY, Auction, Deal, Game, Setup, bit
 from shared.rules.refusal import Refused
-from shared.rules.seats import clockwise_from
+from shared.rules.seats import active, clockwise_from
 
 PASS, HERE, TAKE = "pass", "here", "take"
 WORDS = frozenset((*LADDER, PASS, HERE, TAKE))
@@ -82,7 +82,7 @@ def decide(deal: Deal, seat: int, move: Bid) -> tuple[DealEvent, ...] | Refused:
     if next_caller(after, setup, seat) is not None:
         return (made,)
     if after.holder == NOBODY:
-        if setup.convention.all_pass.talon == "leads":
+        if setup.talon_leads:
             return (made, AllPassed(), TalonCardOpened(CARDS[setup.talon[0]]))
         return (made, AllPassed())
     talon = " ".join(CARDS[card] for card in setup.talon)
@@ -127,17 +127,17 @@ def _may_say_here(setup: Setup, auction: Auction, seat: int) -> bool:
     """The convention's answer to who may say it over another's bid (Decision 9)."""
     if setup.convention.here == "first_hand":
         return seat == setup.order[0]
-    left = [one for one in setup.order if not auction.out & bit(one)]
+    left = [one for one in active(setup.players, setup.dealer) if not auction.out & bit(one)]
     return setup.convention.here == "senior" and len(left) == 2 and seat == left[0]
 
 
 def _objection_to_take(setup: Setup, auction: Auction, seat: int) -> Refused | None:
-    """The third hand takes the talon in silence after two passes (3.3.15, FN23)."""
+    """The third hand takes the talon in silence after two passes (3.3.15, FN23); of two players the second, after one [conv]."""
     if not setup.convention.silent_take:
         return Refused("call_not_allowed", "3.3.15", "In this pulka the talon is bought by a bid, not taken in silence (FN23).")
-    first, second, third = setup.order
-    if seat != third or auction.passed != bit(first) | bit(second):
-        return Refused("call_not_allowed", "3.3.15", "Only the third hand may take the talon in silence, after two passes.")
+    *earlier, last = active(setup.players, setup.dealer)
+    if seat != last or auction.passed != sum(map(bit, earlier)):
+        return Refused("call_not_allowed", "3.3.15", "Only the last hand may take the talon in silence, when all before it have passed.")
     return None
 
 

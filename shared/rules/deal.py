@@ -37,7 +37,7 @@ from shared.rules.moves import Bid, Concede, DealMove, Declare, Discard, Lay, Lo
 from shared.rules.offer import default_move, legal_moves, offer
 from shared.rules.position import NOBODY, Auction, Deal, Game, Setup
 from shared.rules.refusal import Refused
-from shared.rules.seats import active, resting
+from shared.rules.seats import hand_count, hands_at_play, resting
 from shared.rules.series import Series
 from shared.rules.sheet import Sheet
 
@@ -57,26 +57,25 @@ def open_deal(  # noqa: PLR0913, PLR0917 - all that a pulka brings into a deal
     talon: str,
     bombs: tuple[tuple[int, ...], ...] = (),
 ) -> Deal:
-    """The deal before its first call. `hands` by seat, "" for a resting one; the talon's first card is opened first in all-pass.
+    """The deal before its first call. `hands` by seat, "" for a resting one, of two players the dummy's third; the talon's first card is
+    opened first in all-pass.
 
     `target` is the pool to play to, or None; `sheet`, `all_pass_in_row` and `bombs` (multipliers by seat, in order of arrival) are what
     the pulka brings. Raises `ValueError` for cards that are no deal.
     """
-    order = active(players, dealer)
-    if len(order) != 3:
-        raise ValueError(f"a deal has three hands at play, not {len(order)}")
-    if len(hands) != players:
+    order = hands_at_play(players, dealer)
+    if len(hands) != hand_count(players):
         raise ValueError(f"{len(hands)} hands for {players} players")
     masks, under = tuple(_mask(hand) for hand in hands), _mask(talon)
     sizes = [mask.bit_count() for mask in masks]
-    if sizes != [HAND_SIZE if seat in order else 0 for seat in range(players)] or under.bit_count() != TALON_SIZE:
+    if sizes != [HAND_SIZE if hand in order else 0 for hand in range(len(hands))] or under.bit_count() != TALON_SIZE:
         raise ValueError("ten cards to each player, two to the talon (3.2.8)")
     if sum(masks) + under != DECK:
         raise ValueError("every card of the deck is dealt once")
     first, second = (CARD_NUMBER[card] for card in talon.split())
-    after = [order[0]] * players
-    for seat, neighbour in zip(order, (*order[1:], order[0]), strict=True):
-        after[seat] = neighbour
+    after = [order[0]] * len(hands)
+    for hand, neighbour in zip(order, (*order[1:], order[0]), strict=True):
+        after[hand] = neighbour
     rests = resting(players, dealer)
     setup = Setup(
         convention=convention,

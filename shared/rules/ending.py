@@ -76,7 +76,7 @@ def outcome(deal: Deal, taken: tuple[int, ...] = ()) -> DealOutcome:
         contract=game.contract,
         declarer=None if game.declarer == NOBODY else game.declarer,
         calls=cast("tuple[Call | None, ...]", game.calls) if any(game.calls) else (),
-        tricks=_without_all(deal) if game.gave_up == "concede" else taken,
+        tricks=_without_all(deal) if game.gave_up == "concede" else deal.counted(taken) if taken else (),
         conceded=game.gave_up == "concede",
         without_three=game.gave_up == "without_three",
         talon_tricks=talon_gift(setup.talon) if trick_game else 0,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from shared.rules.cards import hand_text
+from shared.rules.contract import LEVEL
 from shared.rules.game_events import HandsLaid
 from shared.rules.position import Deal, bit
-from shared.rules.seats import defenders
+from shared.rules.seats import DUMMY, defenders
 
 
 def hands_laid(deal: Deal, event: HandsLaid) -> Deal:
@@ -17,6 +18,21 @@ def hands_laid(deal: Deal, event: HandsLaid) -> Deal:
 
 
 def defenders_laid(deal: Deal) -> HandsLaid:
-    """Both defenders lay their hands; they hold ten cards each, since it happens before their first card."""
+    """Both defenders lay their hands; they hold ten cards each, since it happens before their first card.
+
+    With two players only the dummy's hand is laid (Decision 19), but on a checked ten the defender's too, as anybody's [conv].
+    """
     opposed = defenders(deal.setup.players, deal.setup.dealer, deal.game.declarer)
+    if deal.setup.has_dummy:
+        opposed = (*opposed, DUMMY) if is_checked(deal) else (DUMMY,)
     return HandsLaid(tuple(hand_text(hand) if seat in opposed else None for seat, hand in enumerate(deal.full_hands)))
+
+
+def dummy_laid(deal: Deal) -> HandsLaid:
+    """The dummy's hand is laid after the first card of an all-pass of two (Decision 19)."""
+    return HandsLaid((None, None, hand_text(deal.full_hands[DUMMY])))
+
+
+def is_checked(deal: Deal) -> bool:
+    """A ten that is played without whist calls, both defenders' hands laid (FN39; option `ten`)."""
+    return deal.setup.convention.ten == "checked" and LEVEL.get(deal.game.contract) == 10

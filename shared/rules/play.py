@@ -12,9 +12,9 @@ from shared.rules.cards import CARD_NUMBER, CARDS, card_numbers
 from shared.rules.contract import ALL_PASS, MISERE, STRAIN, TRICKS
 from shared.rules.ending import scored
 from shared.rules.game_events import AllPassed, CardPlayed, DealEvent, TalonCardOpened, TrickWon
-from shared.rules.laying import defenders_laid
+from shared.rules.laying import defenders_laid, dummy_laid
 from shared.rules.moves import Play as PlayCard
-from shared.rules.position import NOBODY, Course, Deal, Game, Play, fresh_trick
+from shared.rules.position import NOBODY, Course, Deal, Game, Play, Setup, fresh_trick
 from shared.rules.refusal import Refused
 from shared.rules.seats import defenders
 from shared.rules.trick import BEATING, PLAYED, SUIT_OF_CARD, TRUMPS, WON, playable
@@ -26,14 +26,30 @@ def begin(deal: Deal, both_by: int = NOBODY) -> Deal:
     """The first lead is always left of the dealer's (3.9.1). `both_by` plays both defenders' hands, if anybody does."""
     setup, game = deal.setup, deal.game
     strain = STRAIN.get(game.contract, "NT")
-    player_of = list(range(setup.players))
-    if both_by != NOBODY:
+    player_of = list(range(len(deal.full_hands)))
+    lead_of = player_of
+    if setup.has_dummy:
+        player_of, lead_of = _dummys_players(setup, game)
+    elif both_by != NOBODY:
         for seat in defenders(setup.players, setup.dealer, game.declarer):
             player_of[seat] = both_by
-    leads = 2 if game.contract == ALL_PASS and setup.convention.all_pass.talon == "leads" else 0
-    course = Course(setup.order[0], setup.after, tuple(player_of), TRUMPS[strain], BEATING[strain], leads, setup.resting)
-    play = fresh_trick(course, course.leader, 0, (0,) * setup.players, 1)
+    leads = 2 if game.contract == ALL_PASS and setup.talon_leads else 0
+    course = Course(
+        setup.order[0], setup.after, tuple(player_of), tuple(lead_of), TRUMPS[strain], BEATING[strain], leads, setup.resting
+    )
+    play = fresh_trick(course, course.leader, 0, (0,) * len(deal.full_hands), 1)
     return Deal(setup, "play", player_of[course.leader], deal.full_hands, deal.auction, game, play, None)
+
+
+def _dummys_players(setup: Setup, game: Game) -> tuple[list[int], list[int]]:
+    """Who plays each hand's cards, and its leads, of two players: the dummy's its defender.
+
+    On all-pass whoever plays before it, the second hand, and when it leads itself the first hand (Decision 19).
+    """
+    first, second, _ = setup.order
+    if game.declarer != NOBODY:
+        first = second = 1 - game.declarer
+    return [0, 1, second], [0, 1, first]
 
 
 def all_passed(deal: Deal, _: AllPassed) -> Deal:
@@ -97,7 +113,7 @@ def trick_won(deal: Deal, event: TrickWon) -> Deal:
     return Deal(
         deal.setup,
         deal.phase,
-        course.player_of[turn],
+        course.lead_of[turn],
         deal.full_hands,
         deal.auction,
         deal.game,
@@ -117,7 +133,7 @@ def decide_play(deal: Deal, seat: int, move: PlayCard) -> tuple[DealEvent, ...] 
     """One card to the trick (3.9.2), and all that follows from it: the trick, a talon card, laid hands, the score."""
     card = CARD_NUMBER.get(move.card)
     hand = seat if move.hand is None else move.hand
-    if card is None or not 0 <= hand < deal.setup.players:
+    if card is None or not 0 <= hand < len(deal.full_hands):
         return _malformed(move)
     play = deal.play
     if play is None or deal.phase != "play":
@@ -135,8 +151,8 @@ def decide_play(deal: Deal, seat: int, move: PlayCard) -> tuple[DealEvent, ...] 
         if refused is not None:
             return refused
     if play.left > 1:
-        if play.played == 0 and deal.game.contract == MISERE and seat == deal.game.declarer:
-            return *PLAYED[seat][hand][card], defenders_laid(deal)
+        if play.played == 0:
+            return *PLAYED[seat][hand][card], *_laid_after_first_card(deal, seat)
         return PLAYED[seat][hand][card]
     return _trick_closed(deal, play, hand if play.beating & bit else play.winner, PLAYED[seat][hand][card])
 
@@ -160,6 +176,15 @@ def _trick_closed(deal: Deal, play: Play, winner: int, played: tuple[CardPlayed]
     if play.number < play.course.talon_tricks:
         return *played, won, TalonCardOpened(CARDS[deal.setup.talon[play.number]])
     return *played, won
+
+
+def _laid_after_first_card(deal: Deal, seat: int) -> tuple[DealEvent, ...]:
+    """The catchers' hands after a misere's own lead (3.6.6), the dummy's on all-pass (Decision 19)."""
+    if deal.game.contract == MISERE and seat == deal.game.declarer:
+        return (defenders_laid(deal),)
+    if deal.game.contract == ALL_PASS and deal.setup.has_dummy:
+        return (dummy_laid(deal),)
+    return ()
 
 
 def _malformed(move: PlayCard) -> Refused:

@@ -13,6 +13,7 @@ import msgspec
 from shared.rules.cards import DECK
 from shared.rules.convention import Convention
 from shared.rules.game_events import CardPlayed, TalonCardOpened
+from shared.rules.seats import DUMMY
 from shared.rules.series import Series
 from shared.rules.sheet import Sheet
 
@@ -32,9 +33,12 @@ def bit(seat: int) -> int:
 class Setup(msgspec.Struct, frozen=True, gc=False):
     """What was fixed when the cards were dealt.
 
-    `order` holds first, second and third hand (3.3.2), `resting` the dealer of four (3.2.10) or `NOBODY`, `after` the next seat at play,
-    by seat. `dealt` are the hands as dealt, `talon` its two cards as they lie. `target` (points of a pool, or None), `sheet` and `series`
-    are the pulka's state before the deal.
+    `order` holds first, second and third hand (3.3.2), `resting` the dealer of four or five (3.2.10) or `NOBODY`, `after` the next hand at
+    play, by hand. `dealt` are the hands as dealt, `talon` its two cards as they lie. `target` (points of a pool, or None), `sheet` and
+    `series` are the pulka's state before the deal.
+
+    A hand has the number of its seat. With two players there is a third, `seats.DUMMY`, that no seat has: what is kept by hand (`after`,
+    `dealt`, `Deal.full_hands`, `Play.taken`) then has three values, what is kept by seat (`Game.calls`) two (Decision 19).
     """
 
     convention: Convention
@@ -48,6 +52,16 @@ class Setup(msgspec.Struct, frozen=True, gc=False):
     after: tuple[int, ...]
     dealt: tuple[int, ...]
     talon: tuple[int, int]
+
+    @property
+    def has_dummy(self) -> bool:
+        """Two play (hussar, Decision 19): there is a third hand, and one defender."""
+        return self.players == DUMMY
+
+    @property
+    def talon_leads(self) -> bool:
+        """Whether the talon opens the first two tricks of an all-pass (3.7.6); with two players it stays closed (3.7.6.4)."""
+        return self.convention.all_pass.talon == "leads" and not self.has_dummy
 
 
 class Auction(msgspec.Struct, frozen=True, gc=False):
@@ -88,14 +102,15 @@ class Game(msgspec.Struct, frozen=True, gc=False):
 class Course(msgspec.Struct, frozen=True, gc=False):
     """What stays the same while the cards are played.
 
-    `leader` leads first (3.9.1); `player_of` says who plays each seat's cards; `beating` and `trumps` are the strain's tables
-    (`trick.py`). In all-pass `talon_tricks` tricks are led from the talon; `talon_seat` takes those that its card wins (`NOBODY`: it only
-    names the suit, 3.7.6.3).
+    `leader` leads first (3.9.1); `player_of` says who plays each hand's cards, `lead_of` who plays them when that hand leads; `beating` and
+    `trumps` are the strain's tables (`trick.py`). In all-pass `talon_tricks` tricks are led from the talon; `talon_seat` takes those that
+    its card wins (`NOBODY`: it only names the suit, 3.7.6.3).
     """
 
     leader: int
     after: tuple[int, ...]
     player_of: tuple[int, ...]
+    lead_of: tuple[int, ...]
     trumps: int
     beating: tuple[int, ...]
     talon_tricks: int = 0
@@ -107,7 +122,7 @@ class Play(msgspec.Struct, frozen=True, gc=False):
 
     `turn` is the seat whose card comes next and `left` how many are still to come; `led` is the mask of the suit led (0 before the lead),
     `beating` of the cards that would take the trick from `winner`, `played` of all cards played. `trick` and `previous` are the cards of
-    this trick and of the last closed one (3.9.8) in order, as the events that laid them. `taken` counts tricks by seat; `number` counts
+    this trick and of the last closed one (3.9.8) in order, as the events that laid them. `taken` counts tricks by hand; `number` counts
     from 1.
     """
 
@@ -144,7 +159,7 @@ class Deal(msgspec.Struct, frozen=True, gc=False):
     score: Score | None
 
     def held(self, seat: int) -> int:
-        """The cards that `seat` holds now."""
+        """The cards that `seat`, or the dummy, holds now."""
         return self.full_hands[seat] & ~self.play.played if self.play is not None else self.full_hands[seat]
 
     @property
@@ -159,13 +174,20 @@ class Deal(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def tricks(self) -> tuple[int, ...]:
-        """Tricks taken so far, by seat; the resting dealer's are those of the talon (3.7.6.1)."""
-        return self.play.taken if self.play is not None else (0,) * self.setup.players
+        """Tricks taken so far, by seat; the resting dealer's are those of the talon (3.7.6.1), a dummy's are with the defender's."""
+        return self.counted(self.play.taken) if self.play is not None else (0,) * self.setup.players
+
+    def counted(self, taken: tuple[int, ...]) -> tuple[int, ...]:
+        """Tricks `taken` by hand as they count by seat: a dummy's are its defender's, on all-pass nobody's (Decision 19)."""
+        if not self.setup.has_dummy:
+            return taken
+        own, declarer = taken[:DUMMY], self.game.declarer
+        return own if declarer == NOBODY else tuple(tricks + (taken[DUMMY] if seat != declarer else 0) for seat, tricks in enumerate(own))
 
     @property
     def laid(self) -> tuple[int, ...]:
-        """The seats whose hands lie open for all."""
-        return tuple(seat for seat in range(self.setup.players) if self.game.laid >> seat & 1)
+        """The hands that lie open for all."""
+        return tuple(hand for hand in range(len(self.full_hands)) if self.game.laid >> hand & 1)
 
 
 def fresh_trick(course: Course, turn: int, played: int, taken: tuple[int, ...], number: int, previous: Cards = ()) -> Play:

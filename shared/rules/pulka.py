@@ -329,7 +329,7 @@ def _finished(pulka: Pulka, events: tuple[Event, ...]) -> tuple[Event, ...]:
 
 def _reveal(pulka: Pulka) -> DealRevealed:
     secrets = pulka.secrets
-    labels = [*map(hand_label, range(pulka.players)), TALON, *map(seen_label, secrets.seen)]
+    labels = [*map(hand_label, range(len(secrets.hands))), TALON, *map(seen_label, secrets.seen)]
     if secrets.discard is not None:
         labels.append(DISCARD)
     salts = {label: shuffle.salt(secrets.server_seed, label) for label in labels}

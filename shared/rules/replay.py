@@ -18,7 +18,7 @@ from shared.rules.game_events import DealEvent
 from shared.rules.moves import DealMove
 from shared.rules.refusal import Malformed, Refused
 from shared.rules.score_file import Bomb, Points
-from shared.rules.seats import active
+from shared.rules.seats import FEWEST, MOST, hand_count, hands_at_play
 from shared.rules.settlement import pulka_closed
 from shared.rules.sheet import empty_sheet, write
 from shared.rules.sheet_document import SheetDocument, read_sheet
@@ -31,8 +31,8 @@ class DealRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A deal record; `convention` and `moves` are read apart. What stands after `moves` is the pulka's state before this deal."""
 
     convention: str | Document
-    players: Literal[3, 4]
-    dealer: Annotated[int, msgspec.Meta(ge=0, le=3)]
+    players: Annotated[int, msgspec.Meta(ge=FEWEST, le=MOST)]
+    dealer: Annotated[int, msgspec.Meta(ge=0, le=MOST - 1)]
     hands: tuple[str, ...]
     talon: str
     moves: Annotated[tuple[Document, ...], msgspec.Meta(max_length=MOST_MOVES)] = ()
@@ -132,10 +132,10 @@ def dealt(record: DealRecord) -> Deal:
 
 
 def _check_cards(record: DealRecord) -> None:
-    """Ten cards to each player, two to the talon, every card once (3.2.8)."""
-    if len(record.hands) != record.players:
-        raise Malformed("hands", f"has {len(record.hands)} hands, must have {record.players}")
-    at_play = active(record.players, record.dealer)
+    """Ten cards to each player, of two to the dummy too, two to the talon, every card once (3.2.8)."""
+    if len(record.hands) != hand_count(record.players):
+        raise Malformed("hands", f"has {len(record.hands)} hands, must have {hand_count(record.players)}")
+    at_play = hands_at_play(record.players, record.dealer)
     places = [(f"hands[{seat}]", hand, HAND_SIZE if seat in at_play else 0) for seat, hand in enumerate(record.hands)]
     seen = 0
     for path, text, size in (*places, ("talon", record.talon, TALON_SIZE)):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Final
 
 FEWEST, MOST = 2, 5
+DUMMY: Final = 2  # of two players: the third hand, which nobody sits behind; cards are dealt to it and played from it (Decision 19)
 
 
 @cache
@@ -15,6 +17,17 @@ def active(players: int, dealer: int) -> tuple[int, ...]:
     if players == 4:
         return tuple((dealer + step) % 4 for step in (1, 2, 3))
     return (dealer + 1) % 5, (dealer + 2) % 5, (dealer + 4) % 5
+
+
+@cache
+def hands_at_play(players: int, dealer: int) -> tuple[int, ...]:
+    """The three hands that are dealt and played, first hand first: those of the active seats, of two players the dummy's third."""
+    return (*active(players, dealer), DUMMY) if players == 2 else active(players, dealer)
+
+
+def hand_count(players: int) -> int:
+    """How many hands a deal of so many players keeps apart: one a seat, empty for who rests, and of two players the dummy's after them."""
+    return max(players, DUMMY + 1)
 
 
 @cache

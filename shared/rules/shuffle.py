@@ -15,7 +15,8 @@ Algorithm 1, in full:
   number is n or more; so each is equally likely.
 * The cut: the top `at` cards are lifted and laid below the rest (3.2.5, 3.2.6). The cut also stands in the key, so that nobody can prepare
   a deck all of whose 25 cuts suit him.
-* Two cards at a time, clockwise from the dealer's left, five rounds; the talon after the first (3.2.8).
+* Two cards at a time, clockwise from the dealer's left, five rounds; the talon after the first (3.2.8). With two players the third of the
+  three hands is a dummy's, number 2: it is dealt to after the dealer (Decision 19).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from shared.rules.cards import CARDS, DECK, card_numbers, hand_text
-from shared.rules.seats import active
+from shared.rules.seats import FEWEST, MOST, hand_count, hands_at_play
 
 ALGORITHM: Final = 1
 LOWEST_CUT: Final = 4  # cards in each part, at least (3.2.6)
@@ -38,8 +39,6 @@ SALT_BYTES: Final = 16
 SERVER_SEED: Final = "server_seed"  # labels of the salts, as in `DealRevealed.salts`
 TALON: Final = "talon"
 DISCARD: Final = "discard"
-
-DEALT: Final = (3, 4, 5)  # players; with two a dummy gets cards, for which algorithm 1 has no seat
 
 
 def hand_label(seat: int) -> str:
@@ -74,12 +73,12 @@ def salt(server_seed: str, label: str) -> str:
 
 
 def seats_dealt(players: int, dealer: int) -> tuple[int, ...]:
-    """The seats that get cards, in the order in which they get them (3.2.8, 3.2.10). Raises `ValueError` for a number of players that is
-    not dealt.
+    """The seats that get cards, in the order in which they get them (3.2.8, 3.2.10), with two players the dummy as 2. Raises `ValueError`
+    for a number of players that is not dealt.
     """
-    if players not in DEALT:
+    if not FEWEST <= players <= MOST:
         raise ValueError(f"no deal for {players} players")
-    return active(players, dealer)
+    return hands_at_play(players, dealer)
 
 
 def deal_cards(  # noqa: PLR0913, PLR0917  # the eight things that a deal follows from, and nothing else
@@ -92,7 +91,8 @@ def deal_cards(  # noqa: PLR0913, PLR0917  # the eight things that a deal follow
     players: int,
     dealer: int,
 ) -> tuple[tuple[str, ...], str]:
-    """The hands by seat, `""` for those who rest, and the talon as it lies, the card that was dealt first in front.
+    """The hands by seat, `""` for those who rest, of two players the dummy's third; and the talon as it lies, the card that was dealt first
+    in front.
 
     `seeds` are (seat, text) in the order of the log. Raises `ValueError` for a cut outside 4..28, a seed that is not 64 hex digits, or a
     number of players that is not dealt.
@@ -118,7 +118,7 @@ def shuffled(key: bytes) -> tuple[int, ...]:
 
 def _dealt(deck: tuple[int, ...], players: int, order: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
     """The cards of `deck` dealt two at a time to the seats in `order`, the talon after the first round (3.2.8)."""
-    masks = [0] * players
+    masks = [0] * hand_count(players)
     talon = ""
     pairs = zip(deck[::2], deck[1::2], strict=True)
     for round_of_deal in range(5):

@@ -15,7 +15,7 @@ from shared.rules.cards import CARD_NUMBER, CARDS, card_numbers, mask_of
 from shared.rules.contract import GAMES, LEVEL, MISERE, RANK
 from shared.rules.ending import scored
 from shared.rules.game_events import CardsDiscarded, ContractDeclared, DealEvent, GaveUpWithoutThree, TalonTaken
-from shared.rules.laying import defenders_laid
+from shared.rules.laying import defenders_laid, is_checked
 from shared.rules.moves import Declare, Discard, WithoutThree
 from shared.rules.play import begin
 from shared.rules.position import Deal
@@ -53,11 +53,6 @@ def contract_declared(deal: Deal, event: ContractDeclared) -> Deal:
 def gave_up_without_three(deal: Deal, _: GaveUpWithoutThree) -> Deal:
     """The bid is what he failed in (FN40)."""
     return replace(deal, to_act=None, game=replace(deal.game, contract=deal.game.bid, gave_up="without_three"))
-
-
-def is_checked(deal: Deal) -> bool:
-    """A ten that is played without whist calls, both defenders' hands laid (FN39; option `ten`)."""
-    return deal.setup.convention.ten == "checked" and LEVEL.get(deal.game.contract) == 10
 
 
 def _changed(deal: Deal, seat: int, hand: int) -> tuple[int, ...]:

@@ -22,8 +22,8 @@ from shared.rules.refusal import Refused
 from shared.rules.seats import defenders
 
 #: `ask` a defender, or for a `return` of the whist where the level has one, else the `dealer`; `lay`: the whister chooses open or
-#: closed play; `pair`: both play closed.
-Turn: TypeAlias = Literal["ask", "return", "dealer", "lay", "pair"]
+#: closed play; `pair`: both play closed; `dummy`: the one defender of two players plays with the dummy's hand laid.
+Turn: TypeAlias = Literal["ask", "return", "dealer", "lay", "pair", "dummy"]
 
 FIRST, SECOND = 0, 1
 _AFTER: Final[dict[str, tuple[Turn, int]]] = {
@@ -41,21 +41,25 @@ _AFTER: Final[dict[str, tuple[Turn, int]]] = {
     "wphw": ("lay", SECOND),
     "wphp": ("dealer", SECOND),
 }
+#: The one defender of two players: nobody passes the whist on to him or takes it back (Decision 19).
+_AFTER_ALONE: Final[dict[str, tuple[Turn, int]]] = {"": ("ask", FIRST), "w": ("dummy", FIRST)}
 DEALER_WHISTS, DEALER_PASSES = "W", "P"
 HALF_AFTER: Final = "p"  # the second defender's half-whist follows the first one's pass (3.8.7)
+HALF_ALONE: Final = ""  # of two players the one defender may say it at once: nobody sits behind the dummy to be asked (Decision 19)
+DEALER_OF: Final = 4  # players of whom the resting dealer may whist; of five he may not (Decision 15)
 HALF_INSTEAD_OF_LAY: Final = "wp"  # the first hand goes down to half when the second passed (3.8.14)
 
 
-def next_word(setup: Setup, game: Game) -> tuple[Literal["ask", "lay", "pair", "dealer", "made"], int]:
+def next_word(setup: Setup, game: Game) -> tuple[Literal["ask", "lay", "pair", "dummy", "dealer", "made"], int]:
     """What follows the words said so far, and the seat it concerns; `made`: nobody whists, the contract counts as made, unplayed."""
     if game.history.endswith(DEALER_WHISTS):
         return "dealer", setup.resting
     if game.history.endswith(DEALER_PASSES):
         return "made", NOBODY
-    turn, which = _AFTER.get(game.history, ("dealer", FIRST))
+    turn, which = (_AFTER_ALONE if setup.has_dummy else _AFTER).get(game.history, ("dealer", FIRST))
     convention = setup.convention
     if turn == "dealer" or (turn == "return" and LEVEL.get(game.contract) not in convention.pass_return):
-        asks_dealer = setup.resting != NOBODY and convention.dealer_whist != "off"
+        asks_dealer = setup.players == DEALER_OF and convention.dealer_whist != "off"
         return ("ask", setup.resting) if asks_dealer else ("made", NOBODY)
     seat = defenders(setup.players, setup.dealer, game.declarer)[which]
     return "ask" if turn == "return" else turn, seat
@@ -81,6 +85,8 @@ def whist_called(deal: Deal, event: WhistCalled) -> Deal:
             return begin(replace(deal, game=replace(game, whister=whom)), both_by=whom)
         case "pair":
             return begin(replace(deal, game=game))
+        case "dummy":
+            return begin(replace(deal, game=replace(game, whister=whom)))
     return replace(deal, phase="whist", to_act=None, game=game)
 
 
@@ -110,7 +116,7 @@ def decide_whist(deal: Deal, seat: int, move: Whist) -> tuple[DealEvent, ...] | 
     after = whist_called(deal, said)
     if after.to_act is None:
         return said, scored(after)
-    if after.game.whister == deal.setup.resting != NOBODY:
+    if after.game.whister == deal.setup.resting != NOBODY or (after.play is not None and deal.setup.has_dummy):
         return said, defenders_laid(after)
     return (said,)
 
@@ -124,7 +130,7 @@ def _takes_words(deal: Deal, move: Whist) -> bool:
 def _objection(deal: Deal, seat: int, call: str) -> Refused | None:
     """Why the seat that is asked may not say this, if it may not."""
     game, convention = deal.game, deal.setup.convention
-    if call == "pass" and convention.stalingrad and game.contract == "6S":
+    if convention.stalingrad and game.contract == "6S" and (call == "pass" or (call == "half" and deal.setup.has_dummy)):
         return Refused("call_not_allowed", "3.8.9", "In this pulka six spades must be whisted (FN61).")
     if call != "half":
         return None
@@ -134,7 +140,7 @@ def _objection(deal: Deal, seat: int, call: str) -> Refused | None:
         return Refused("call_not_allowed", "3.8.7", f"There is no half-whist on {game.contract} in this pulka.")
     if deal.phase == "lay" and game.history != HALF_INSTEAD_OF_LAY:
         return Refused("call_not_allowed", "3.8.14", "Only the first hand may go down to half, after whist and pass.")
-    if deal.phase == "whist" and game.history != HALF_AFTER:
+    if deal.phase == "whist" and game.history != (HALF_ALONE if deal.setup.has_dummy else HALF_AFTER):
         return Refused("call_not_allowed", "3.8.7", "Half-whist is the second defender's, when the first has passed.")
     return None
 

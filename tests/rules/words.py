@@ -7,7 +7,7 @@ from shared.rules.convention import resolve
 from shared.rules.deal import Deal, decide, evolve, open_deal
 from shared.rules.moves import Bid, Concede, DealMove, Declare, Discard, Lay, Look, Play, Whist, WithoutThree
 from shared.rules.refusal import Refused
-from shared.rules.seats import active
+from shared.rules.seats import hand_count, hands_at_play
 from shared.rules.sheet import empty_sheet
 
 #: First, second and third hand, and a talon in clubs: spades and top cards, clubs, red cards.
@@ -18,10 +18,13 @@ TALON = "7C 8C"
 
 
 def table(convention="sochi", *, players=3, dealer=None, hands=(FIRST, SECOND, THIRD), talon=TALON, in_row=0, target=20) -> Deal:
-    """A deal in which the last seat deals, so that seats 0, 1 and 2 are first, second and third hand. `hands` are given in their order."""
+    """A deal in which the last seat deals, so that seats 0, 1 and 2 are first, second and third hand, of two players the dummy third.
+
+    Of five, seats 0, 1 and 3. `hands` are given in their order.
+    """
     dealer = players - 1 if dealer is None else dealer
-    by_seat = dict(zip(active(players, dealer), hands, strict=True))
-    dealt = tuple(by_seat.get(seat, "") for seat in range(players))
+    by_seat = dict(zip(hands_at_play(players, dealer), hands, strict=True))
+    dealt = tuple(by_seat.get(seat, "") for seat in range(hand_count(players)))
     return open_deal(resolve(convention, target), players, target, dealer, empty_sheet(players), in_row, dealt, talon)
 
 
