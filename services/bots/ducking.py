@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from services.bots.sight import HIGHER, LOWER, Sight
 from shared.rules.cards import SUIT_MASKS, card_numbers
+from shared.rules.seats import DUMMY
 
 
 def choose(sight: Sight) -> int:
@@ -12,6 +13,8 @@ def choose(sight: Sight) -> int:
         return sight.legal[0]
     if sight.declarer is not None and sight.seat != sight.declarer:
         return _catch(sight)
+    if sight.for_nobody:
+        return _for_nobody(sight)
     if sight.led is None:
         return _lead(sight)
     return _duck(sight)
@@ -26,7 +29,7 @@ def _duck(sight: Sight) -> int:
         return max(sight.legal, key=lambda card: _relief(sight, card))
     if holder is None:  # three players, a talon card named the suit: this is the first card that counts
         return _lead_of(sight, sight.legal)
-    below = [card for card in sight.legal if not sight.beats(card, holder[1])]
+    below = [card for card in sight.legal if not sight.beats(card, holder[1]) or _taken_by_ours(sight, card)]
     if below:
         return max(below)
     if not sight.later:
@@ -66,6 +69,42 @@ def _danger(sight: Sight, mine: int) -> float:
         if below > place:
             danger += (below - place) / (below + above)
     return danger
+
+
+# ---- The dummy of an all-pass of two ---------------------------------------------------------------------------------
+
+
+def _for_nobody(sight: Sight) -> int:
+    """A dummy's card: its tricks cost nobody, so it takes what would be ours and leaves to the other what is his (Decision 19)."""
+    holder = sight.winning()
+    if holder is None:
+        return max(sight.legal, key=lambda card: _dummys_lead(sight, card))
+    over = [card for card in sight.legal if sight.beats(card, holder[1])]
+    under = [card for card in sight.legal if card not in over]
+    if holder[0] == sight.me:
+        return min(over) if over else min(under, key=lambda card: card & 7)  # high cards save us another time
+    return max(under, key=lambda card: card & 7) if under else min(over)
+
+
+def _dummys_lead(sight: Sight, card: int) -> float:
+    """Good when we can stay under it or have none of the suit, better when the other has little below it and something above."""
+    suit = SUIT_MASKS[card >> 3]
+    ours = (sight.hands[sight.me] or 0) & suit
+    other = next(seat for seat in sight.later if seat != sight.me)
+    his = sight.could_hold(other) & suit
+    above, below = (his & HIGHER[card]).bit_count(), (his & LOWER[card]).bit_count()
+    safe = 1.0
+    if ours and not ours & LOWER[card]:
+        safe = sight.beaten_by((ours & -ours).bit_length() - 1, other)
+    return 2.0 * safe + (0.5 * above / (above + below) if above else 0.0) + 0.001 * (card & 7)
+
+
+def _taken_by_ours(sight: Sight, card: int) -> bool:
+    """Whether a dummy that we play after this card will take the trick from it."""
+    if sight.declarer is not None or DUMMY not in sight.later or sight.order[1:] != (sight.seat, DUMMY):
+        return False
+    follow = (sight.hands[DUMMY] or 0) & SUIT_MASKS[card >> 3]
+    return card >> 3 == sight.led and bool(follow & HIGHER[card])
 
 
 # ---- Catching a misere -----------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from shared.rules.seats import active
+from shared.rules.seats import hands_at_play
 
 NO_TRUMP = ""  # neither misere nor all-pass nor a game without trumps has a suit that must be played when void
 
@@ -20,7 +20,7 @@ class Memory(msgspec.Struct, frozen=True):
     """`out`: cards played, and talon cards opened in all-pass. `voids`: (seat, suit) pairs that somebody showed by not following (3.9.3).
 
     `led` is the suit of the trick on the table, "" before its first card; `trump` the contract's suit or ""; `laid` whether hands lie open.
-    `order` holds the seats that play, first hand first, empty before the first deal; `declarer` who won the auction.
+    `order` holds the hands at play, first hand first, empty before the first deal; `declarer` who won the auction.
     """
 
     players: int = 0
@@ -74,7 +74,7 @@ def _remembered(memory: Memory, event: dict[str, Any]) -> Memory:
         case "PulkaOpened":
             return Memory(players=event["players"])
         case "DealStarted":
-            return Memory(players=memory.players, order=active(memory.players, event["dealer"]) if memory.players else ())
+            return Memory(players=memory.players, order=hands_at_play(memory.players, event["dealer"]) if memory.players else ())
         case "AuctionWon":
             return msgspec.structs.replace(memory, declarer=event["seat"])
         case "ContractDeclared":

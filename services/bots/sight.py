@@ -13,7 +13,7 @@ import msgspec
 from services.bots.memory import Memory
 from shared.rules.cards import CARD_NUMBER, DECK, SUIT_MASKS, SUITS, mask_of
 from shared.rules.contract import STRAIN, STRAINS
-from shared.rules.seats import active
+from shared.rules.seats import hands_at_play
 
 HIGHER: Final = tuple(SUIT_MASKS[card >> 3] & ~((2 << card) - 1) for card in range(32))
 LOWER: Final = tuple(SUIT_MASKS[card >> 3] & ((1 << card) - 1) for card in range(32))
@@ -21,7 +21,7 @@ NO_TRUMP: Final = 4
 
 
 class Sight(msgspec.Struct, frozen=True):
-    """`seat` is the hand to play from, not always the player's own. `hands[s]` is a mask where known, else `None`.
+    """`seat` is the hand to play from, not always that of the player himself, `me`. `hands[s]` is a mask where known, else `None`.
 
     `hidden` are the cards that lie unseen. `played` is the trick so far, `(seat, card)`; `led` its suit or `None`; `later` the seats that
     still follow after `seat`, in order.
@@ -29,6 +29,7 @@ class Sight(msgspec.Struct, frozen=True):
     """
 
     seat: int
+    me: int
     order: tuple[int, ...]
     declarer: int | None
     trump: int
@@ -41,6 +42,11 @@ class Sight(msgspec.Struct, frozen=True):
     later: tuple[int, ...]
     voids: frozenset[tuple[int, int]]
     trick: int
+
+    @property
+    def for_nobody(self) -> bool:
+        """The hand is a dummy's in all-pass: whoever plays it wants the trick anywhere but in his own (Decision 19)."""
+        return self.declarer is None and self.seat != self.me
 
     @property
     def hand(self) -> int:
@@ -129,9 +135,10 @@ def read(view: dict[str, Any], memory: Memory) -> Sight:
     hands = [None if text is None else mask_of(text) for text in view["hands"]]
     if view["hand"] is not None:
         hands[view["seat"]] = mask_of(view["hand"])
-    order = active(view["players"], view["dealer"])
+    order = hands_at_play(view["players"], view["dealer"])
     return Sight(
         seat=seat,
+        me=view["seat"],
         order=order,
         declarer=view["declarer"],
         trump=STRAINS.index(STRAIN[view["contract"]]),

@@ -7,6 +7,7 @@ from typing import Any, Final
 from services.bots.hand_value import defender_tricks
 from shared.rules.cards import mask_of
 from shared.rules.contract import LEVEL, OBLIGATION, STRAIN, STRAINS
+from shared.rules.seats import DUMMY
 
 #: What a partner of whom nothing is known takes against a game of this level.
 _PARTNER: Final = {6: 1.8, 7: 1.3, 8: 0.9, 9: 0.5, 10: 0.25}
@@ -47,8 +48,8 @@ def _worth_whisting(view: dict[str, Any], level: int, seen: list[int]) -> bool:
     others = [call for seat, call in enumerate(view["calls"]) if seat not in (view["seat"], view["declarer"]) and call]
     if "whist" in others:
         return own >= _OWN_SHARE[level]
-    passed = "pass" in others
-    return own + _PARTNER[level] + (_PASSED + _OPEN if passed else 0.0) >= owed - 0.2
+    gain = _OPEN if len(view["calls"]) == DUMMY else _PASSED + _OPEN if "pass" in others else 0.0  # a dummy has said nothing of its cards
+    return own + _PARTNER[level] + gain >= owed - 0.2
 
 
 def _seen_hands(view: dict[str, Any]) -> list[int]:

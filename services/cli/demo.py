@@ -32,7 +32,7 @@ REFUSED: Final = 1  # exit status: an audit that does not verify
 
 @click.command("demo")
 @click.option("--url", help="Play at this server instead of one of the demo's own.")
-@click.option("--players", type=click.Choice(["2", "3", "4"]), default="3", show_default=True, help="Players a table.")
+@click.option("--players", type=click.Choice(["2", "3", "4", "5"]), default="3", show_default=True, help="Players a table.")
 @click.option("--convention", default="sochi", show_default=True, help="Name of a convention, or a JSON object.")
 @click.option("--target", type=click.IntRange(1, 500), default=10, show_default=True, help="Pool to play to, points a player.")
 @click.option("--pulkas", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many pulkas.")
@@ -45,8 +45,6 @@ def demo(url: str | None, players: str, convention: str, target: int, pulkas: in
     """
     if url is not None and not url.startswith(("http://", "https://")):
         raise click.BadParameter("begins with http:// or https://", param_hint="--url")
-    if players == "2" and url is None:
-        raise click.BadParameter("our own server has no tables for two yet; choose 3 or 4", param_hint="--players")
     terms = {"convention": _convention(convention), "players": int(players), "target": target}
     signal.signal(signal.SIGTERM, _as_by_ctrl_c)  # so that our own server and its folder go too
     log_to(sys.stderr, "warning")  # standard output is the result's; the progress tells the rest

@@ -1,6 +1,7 @@
 """The sheet as people know it: whists along the edge, the pool next, the mountain in the middle, each player's side before him.
 
-Takes the object of `pulka score`. Seat 0 sits below, the others follow clockwise: left, above (with four), right.
+Takes the object of `pulka score`. Seat 0 sits below, the others follow clockwise: left, above (with four; two with five), right; of two
+the other sits above.
 """
 
 from __future__ import annotations
@@ -13,7 +14,15 @@ SIDE: Final = 640  # of the square, in SVG units
 MARGIN: Final = 60  # around it, for names and results
 STRIP: Final = 84  # width of the whist and the pool strip: seven digits, or "-184/3"
 CENTRE: Final = SIDE / 2
-SIDES: Final = {3: ("below", "left", "right"), 4: ("below", "left", "above", "right")}
+SIDES: Final = {
+    2: ("below", "above"),
+    3: ("below", "left", "right"),
+    4: ("below", "left", "above", "right"),
+    5: ("below", "left", "above left", "above right", "right"),
+}
+#: What parts the players, by the sides they sit at: ends of lines from the middle.
+CORNERS: Final = {"below": ((0.0, SIDE), (SIDE, SIDE)), "above": ((0.0, 0.0), (SIDE, 0.0)), "half": ((CENTRE, 0.0),)}
+ACROSS: Final = ((0.0, CENTRE), (SIDE, CENTRE))  # of two
 LARGEST: Final = 40  # characters of a name that are drawn: more would leave the picture
 INK, PENCIL, PAPER = "#1d2733", "#8a94a0", "#fffdf6"
 
@@ -21,7 +30,7 @@ Point = tuple[float, float]
 
 
 def drawn_sheet(score: Mapping[str, Any], target: int | None = None, names: Sequence[str] | None = None) -> bytes:
-    """An SVG picture of `score` (`sheet`, `settlement`, `closed`) for three or four players; `names` by seat, else the seats' numbers.
+    """An SVG picture of `score` (`sheet`, `settlement`, `closed`) for two to five players; `names` by seat, else the seats' numbers.
 
     Raises `KeyError` for another number of players.
     """
@@ -40,7 +49,7 @@ def drawn_sheet(score: Mapping[str, Any], target: int | None = None, names: Sequ
     ]
     for seat, side in enumerate(sides):
         others = _clockwise(seat, players)
-        if side in ("above", "right"):  # so that the whists on a neighbour stand on his side
+        if side.startswith(("above", "right")):  # so that the whists on a neighbour stand on his side
             others.reverse()
         parts += _seat(sheet, score["settlement"], seat, side, others, shown)
     return ("\n".join([*parts, "</g>", "</svg>"]) + "\n").encode()
@@ -49,13 +58,18 @@ def drawn_sheet(score: Mapping[str, Any], target: int | None = None, names: Sequ
 def _lines(sides: Sequence[str]) -> list[str]:
     """The frame, its two inner lines, and what parts the players."""
     found = [_rectangle(inset) for inset in (0, STRIP, 2 * STRIP)]
-    corners: dict[str, list[Point]] = {"below": [(0, SIDE), (SIDE, SIDE)], "above": [(0, 0), (SIDE, 0)]}
-    ends = [*corners["below"], *(corners["above"] if "above" in sides else [(CENTRE, 0)])]
+    ends = {
+        2: ACROSS,
+        3: (*CORNERS["below"], *CORNERS["half"]),
+        4: (*CORNERS["below"], *CORNERS["above"]),
+        5: (*CORNERS["below"], *CORNERS["above"], *CORNERS["half"]),
+    }[len(sides)]
     found += [_line((CENTRE, CENTRE), end, INK) for end in ends]
     for side in sides:
         count = len(sides) - 1
+        begin, end = _span(side, STRIP)
         for place in range(1, count):
-            along = STRIP + place * (SIDE - 2 * STRIP) / count
+            along = begin + place * (end - begin) / count
             found.append(_line(_at(side, along, 0), _at(side, along, STRIP), PENCIL))
     return found
 
@@ -70,18 +84,24 @@ def _seat(
 ) -> list[str]:
     whists = {on: amount for writer, on, amount in sheet["whists"] if writer == seat}
     found = []
+    begin, end = _span(side, STRIP)
     for place, other in enumerate(others):
-        along = STRIP + (place + 0.5) * (SIDE - 2 * STRIP) / len(others)
+        along = begin + (place + 0.5) * (end - begin) / len(others)
         found.append(_text(_at(side, along, STRIP / 2, -10), f"on {other}", 13, PENCIL))
         found.append(_text(_at(side, along, STRIP / 2, 10), str(whists.get(other, 0)), 20))
-    found.append(_text(_at(side, CENTRE, 1.5 * STRIP, -17), "pool", 13, PENCIL))
-    found.append(_text(_at(side, CENTRE, 1.5 * STRIP, 6), str(sheet["pool"][seat]), 28))
-    found.append(_text(_at(side, CENTRE, 2 * STRIP + 46, -17), "mountain", 13, PENCIL))
-    found.append(_text(_at(side, CENTRE, 2 * STRIP + 46, 6), str(sheet["mountain"][seat]), 28))
+    for depth, column in ((1.5 * STRIP, "pool"), (2 * STRIP + 46, "mountain")):
+        middle = sum(_span(side, depth)) / 2
+        found.append(_text(_at(side, middle, depth, -17), column, 13, PENCIL))
+        found.append(_text(_at(side, middle, depth, 6), str(sheet[column][seat]), 28))
     result = f"{settlement['rounded'][seat]:+d}"
     turn = {"left": -90, "right": 90}.get(side, 0)
-    found.append(_text(_at(side, CENTRE, -MARGIN / 2), f"{names[seat]}  {result}", 20, INK, turn))
+    found.append(_text(_at(side, sum(_span(side, 0)) / 2, -MARGIN / 2), f"{names[seat]}  {result}", 20, INK, turn))
     return found
+
+
+def _span(side: str, depth: float) -> Point:
+    """From where to where along its edge the part of `side` goes, `depth` inside: a whole edge, or a half of the upper one."""
+    return (CENTRE if side == "above right" else depth), (CENTRE if side == "above left" else SIDE - depth)
 
 
 def _at(side: str, along: float, depth: float, lower: float = 0) -> Point:
@@ -89,7 +109,7 @@ def _at(side: str, along: float, depth: float, lower: float = 0) -> Point:
     match side:
         case "below":
             return along, SIDE - depth + lower
-        case "above":
+        case "above" | "above left" | "above right":
             return along, depth + lower
         case "left":
             return depth, along + lower
@@ -126,7 +146,7 @@ CELL: Final = 24  # characters inside a player's box: three boxes side by side f
 
 
 def sheet_text(score: Mapping[str, Any], target: int | None = None, names: Sequence[str] | None = None) -> str:
-    """The sheet as plain text for a terminal, a box a player, placed as at the table; three or four players."""
+    """The sheet as plain text for a terminal, a box a player, placed as at the table; two to five players."""
     sheet, rounded = score["sheet"], score["settlement"]["rounded"]
     players = len(sheet["pool"])
     shown = _names(names, players)
@@ -136,7 +156,11 @@ def sheet_text(score: Mapping[str, Any], target: int | None = None, names: Seque
     gap = " " * (CELL + 2)
     middle = [gap] * (height // 2) + [f"to {target}".center(CELL + 2) if target is not None else gap] + [gap] * (height - height // 2 - 1)
     rows = [gap + line for line in placed.get("above", [])]
-    rows += [left + centre + right for left, centre, right in zip(placed["left"], middle, placed["right"], strict=True)]
+    rows += [left + gap + right for left, right in zip(placed.get("above left", []), placed.get("above right", []), strict=True)]
+    if "left" in placed:
+        rows += [left + centre + right for left, centre, right in zip(placed["left"], middle, placed["right"], strict=True)]
+    else:  # two sit opposite each other
+        rows += [gap + line for line in middle if line.strip()]
     rows += [gap + line for line in placed["below"]]
     return "\n".join(row.rstrip() for row in rows) + "\n"
 

@@ -22,6 +22,7 @@ from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events.address import is_id
 from shared.projections.at_least import UnknownPosition
 from shared.rules.refusal import Refused
+from shared.rules.seats import MOST
 from shared.web import auth
 from shared.web.auth import Caller
 from shared.web.idempotency import KeyHeader, optional_key
@@ -39,7 +40,7 @@ Status = Literal["open", "full", "starting", "playing", "over", "refused", "clos
 class Sit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The seat that is wanted; none: any free one."""
 
-    seat: Annotated[int, Meta(ge=0, le=3)] | None = None
+    seat: Annotated[int, Meta(ge=0, lt=MOST)] | None = None
 
 
 def orders(desk: Callable[[], Desk]) -> Provide:

@@ -11,6 +11,7 @@ from shared.events.terms import Clock, Spectators
 from shared.rules import convention as conventions
 from shared.rules.convention import Convention
 from shared.rules.refusal import Malformed, Refused
+from shared.rules.seats import FEWEST, MOST
 
 TARGET: Final = 10  # points a player: an evening's short pulka; the Code's own example (4.2.2) is 50
 ENDS_BY_TARGET: Final = frozenset({"all_closed", "pool_sum"})  # values of `ends_when` that need a target
@@ -22,13 +23,13 @@ class OpenTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """A table as its host wants it (docs/formats.md). No `target`: 10 where the convention plays to one. `bots`: seats kept for bots."""
 
     convention: str | dict[str, Any] = "sochi"
-    players: Literal[3, 4] = 3
+    players: Annotated[int, Meta(ge=FEWEST, le=MOST)] = 3
     target: Target | None = None
     clock: Clock = Clock()
     mode: Literal["enforced", "adjudicated"] = "enforced"
     visibility: Literal["public", "private"] = "public"
     spectators: Spectators = Spectators()
-    bots: Annotated[int, Meta(ge=0, le=3)] = 0
+    bots: Annotated[int, Meta(ge=0, lt=MOST)] = 0  # one seat is the host's
 
 
 class Terms(msgspec.Struct, frozen=True):

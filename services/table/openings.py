@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from typing import Final
 
 import structlog
 
@@ -23,10 +22,9 @@ from shared.projections.projection import Connection
 from shared.rules.convention import from_record
 from shared.rules.pulka import OpenPulka
 from shared.rules.refusal import Malformed, Refused
+from shared.rules.seats import FEWEST, MOST
 
 log = structlog.get_logger(__name__)
-
-PLAYERS: Final = (3, 4)  # that a pulka can be opened with; two and five are rules of their own (Decisions 19 and 20)
 
 
 class Openings:
@@ -66,6 +64,6 @@ def opening(filled: TableFilled, lot: int) -> OpenPulka | Refused:
         convention = from_record(filled.convention)
     except Malformed as malformed:
         return Refused("malformed", "5.4.4", str(malformed))
-    if filled.players not in PLAYERS or len(filled.seats) != filled.players or len(set(filled.seats)) != filled.players:
+    if not FEWEST <= filled.players <= MOST or len(filled.seats) != filled.players or len(set(filled.seats)) != filled.players:
         return Refused("malformed", "1.2", f"{len(set(filled.seats))} players at a table for {filled.players}.")
     return OpenPulka(convention, filled.rules_digest, filled.players, filled.target, filled.seats, filled.terms, lot)

@@ -19,6 +19,7 @@ from shared.rules.deal import Deal
 from shared.rules.game_events import CardPlayed, TalonCardOpened
 from shared.rules.position import NOBODY, Course
 from shared.rules.pulka import Pulka
+from shared.rules.seats import hand_count
 from shared.rules.trick import SUIT_OF_CARD
 
 
@@ -70,19 +71,19 @@ def view(table: Table, seat: int | None, position: str, now: int, presence: Sequ
 
 
 def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
-    """Everything about the deal in progress; the same names, empty, when there is none."""
-    deal, seats = pulka.deal, range(pulka.players)
+    """Everything about the deal in progress; the same names, empty, when there is none. `hands` and `counts` of two have the dummy's third."""
+    deal, seats, hands = pulka.deal, range(pulka.players), range(hand_count(pulka.players))
     if deal is None:
         return {
-            "hand": None, "hands": [None for _ in seats], "counts": [0 for _ in seats], "talon": None, "discard": None,
+            "hand": None, "hands": [None for _ in hands], "counts": [0 for _ in hands], "talon": None, "discard": None,
             "auction": [], "declarer": None, "bid": None, "contract": None, "calls": [None for _ in seats], "open": None,
             "trick": None, "last_trick": None, "tricks": [0 for _ in seats],
         }  # fmt: skip
     game = deal.game
     return {
         "hand": None if seat is None else hand_text(deal.held(seat)),
-        "hands": [hand_text(deal.held(owner)) if _may_see(deal, seat, owner) else None for owner in seats],
-        "counts": [deal.held(owner).bit_count() for owner in seats],
+        "hands": [hand_text(deal.held(owner)) if _may_see(deal, seat, owner) else None for owner in hands],
+        "counts": [deal.held(owner).bit_count() for owner in hands],
         "talon": pulka.secrets.talon if deal.declarer is not None else None,
         "discard": pulka.secrets.discard if seat is not None and seat == deal.declarer else None,
         "auction": [{"seat": caller, "bid": bid} for caller, bid in deal.auction.calls],

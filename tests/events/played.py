@@ -12,7 +12,7 @@ from shared.rules.pulka import OpenPulka, Pulka
 from tests.events import story
 from tests.lot import drawn_events
 
-PLAYERS = ("0-north", "0-east", "0-south", "0-west")
+PLAYERS = ("0-north", "0-east", "0-south", "0-west", "0-fifth")
 
 
 def play(convention: str, players: int, lot: int, deals: int) -> tuple[Pulka, list[tuple[Event, ...]]]:

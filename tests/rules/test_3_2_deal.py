@@ -24,7 +24,7 @@ DEALS = {
     "server_seed": st.binary(min_size=32, max_size=32).map(bytes.hex),
     "seeds": st.lists(st.tuples(st.integers(0, 4), SEED_TEXTS), max_size=4).map(tuple),
     "cut_at": st.integers(4, 28),
-    "players_dealer": st.sampled_from([(players, dealer) for players in (3, 4, 5) for dealer in range(players)]),
+    "players_dealer": st.sampled_from([(players, dealer) for players in (2, 3, 4, 5) for dealer in range(players)]),
 }
 
 
@@ -50,20 +50,20 @@ def test_published_vectors(vector):
 
 @given(**DEALS)
 def test_3_2_8_every_card_is_dealt_once(server_seed, seeds, cut_at, players_dealer):
-    """Three hands of ten and two cards in the talon are the whole deck (3.2.8); who rests has none (3.2.10)."""
+    """Three hands of ten and two cards in the talon are the whole deck (3.2.8); who rests has none (3.2.10); of two one is a dummy's."""
     players, dealer = players_dealer
     hands, talon = deal(server_seed, seeds=seeds, cut_at=cut_at, players=players, dealer=dealer)
     assert mask_of(" ".join([*(hand for hand in hands if hand), talon])) == (1 << 32) - 1
-    assert sorted(len(hand.split()) for hand in hands) == [0] * (players - 3) + [10, 10, 10]
+    assert sorted(len(hand.split()) for hand in hands) == [0] * max(0, players - 3) + [10, 10, 10]
     assert len(talon.split()) == 2
 
 
 @pytest.mark.parametrize(
     ("players", "dealer", "order"),
-    [(3, 0, (1, 2, 0)), (3, 2, (0, 1, 2)), (4, 0, (1, 2, 3)), (4, 3, (0, 1, 2)), (5, 0, (1, 2, 4)), (5, 3, (4, 0, 2))],
+    [(2, 0, (1, 0, 2)), (2, 1, (0, 1, 2)), (3, 0, (1, 2, 0)), (3, 2, (0, 1, 2)), (4, 0, (1, 2, 3)), (4, 3, (0, 1, 2)), (5, 0, (1, 2, 4)), (5, 3, (4, 0, 2))],
 )
 def test_3_2_10_who_gets_cards(players, dealer, order):
-    """Clockwise from the dealer's left; of four the dealer rests, of five also the player two to his right (3.2.8, 3.2.10)."""
+    """Clockwise from the dealer's left; of four the dealer rests, of five also the player two to his right; of two a dummy is third."""
     assert shuffle.seats_dealt(players, dealer) == order
 
 

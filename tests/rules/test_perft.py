@@ -48,6 +48,22 @@ def test_3_3_auctions(convention, in_row, counts):
 
 
 @pytest.mark.parametrize(
+    ("convention", "in_row", "counts"),
+    [
+        ("sochi", 0, (27, 378, 3128, 18078)),
+        ("code", 0, (27, 378, 3128, 18078)),
+        ("federation", 2, (22, 253, 1683, 7668)),
+        ({"preset": "sochi", "here": "off"}, 0, (27, 378, 2828, 15478)),
+        (STEPS, 0, (3, 8, 11, 13, 17)),
+    ],
+)
+def test_decision_19_auctions_of_two(convention, in_row, counts):
+    """The calls of an auction of two to each depth (3.3, Decision 19)."""
+    deal = table(convention, players=2, in_row=in_row)
+    assert tuple(leaves(deal, depth) for depth in range(1, len(counts) + 1)) == counts
+
+
+@pytest.mark.parametrize(
     ("convention", "players", "words", "counts"),
     [
         ("sochi", 3, "6S pass pass AS/QS 6D whist whist", {4: 522, 6: 2619, 8: 42390}),
@@ -56,6 +72,10 @@ def test_3_3_auctions(convention, in_row, counts):
         ("sochi", 3, "pass pass pass", {4: 12, 6: 972, 8: 31104}),
         ("leningrad", 4, "pass pass pass", {4: 12, 6: 972, 8: 31104}),
         ("rostov", 4, "pass pass pass", {4: 522, 6: 2835, 8: 52272}),
+        ("sochi", 2, "6S pass AS/QS 6D whist", {4: 522, 6: 2619, 8: 42390}),
+        ("sochi", 2, "misere pass AS/QS", {4: 522, 6: 2835, 8: 52272}),
+        ("leningrad", 2, "pass pass", {4: 522, 6: 2835, 8: 52272}),
+        ("sochi", 5, "pass pass pass", {4: 12, 6: 972, 8: 31104}),
     ],
 )
 def test_3_9_plays(convention, players, words, counts):

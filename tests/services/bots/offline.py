@@ -20,24 +20,27 @@ from shared.rules.game_events import Event
 from shared.rules.moves import AnyMove
 from shared.rules.pulka import OpenPulka, Pulka, Secrets, StartDeal
 from shared.rules.refusal import Refused
-from shared.rules.seats import active
+from shared.rules.seats import hand_count, hands_at_play
 from shared.rules.sheet import empty_sheet
 
-SEATS = tuple("0-" + letter * 26 for letter in "abcd")
+SEATS = tuple("0-" + letter * 26 for letter in "abcde")
 
 
 def dealt(convention: Convention, players: int, generator: random.Random, *, dealer: int = 0, series: int = 0) -> Pulka:
     """A pulka in the auction of a random deal."""
     deck = list(CARDS)
     generator.shuffle(deck)
-    order = active(players, dealer)
-    hands = tuple(" ".join(deck[10 * order.index(seat) : 10 * order.index(seat) + 10]) if seat in order else "" for seat in range(players))
-    return with_cards(convention, hands, " ".join(deck[30:]), dealer=dealer, series=series)
+    order, count = hands_at_play(players, dealer), hand_count(players)
+    hands = tuple(" ".join(deck[10 * order.index(hand) : 10 * order.index(hand) + 10]) if hand in order else "" for hand in range(count))
+    return with_cards(convention, hands, " ".join(deck[30:]), players=players, dealer=dealer, series=series)
 
 
-def with_cards(convention: Convention, hands: tuple[str, ...], talon: str, *, dealer: int = 0, series: int = 0) -> Pulka:
-    """A pulka in the auction of this deal."""
-    players, sheet = len(hands), empty_sheet(len(hands))
+def with_cards(
+    convention: Convention, hands: tuple[str, ...], talon: str, *, players: int | None = None, dealer: int = 0, series: int = 0
+) -> Pulka:
+    """A pulka in the auction of this deal; as many players as hands unless it is said."""
+    players = len(hands) if players is None else players
+    sheet = empty_sheet(players)
     return Pulka(
         table_id=SEATS[0],
         status="playing",
@@ -95,7 +98,7 @@ def play(
     generator: random.Random,
     *,
     until: int | None = None,
-    players: tuple[Callable[[dict, random.Random, Memory], dict], ...] = (built_in,) * 4,
+    players: tuple[Callable[[dict, random.Random, Memory], dict], ...] = (built_in,) * 5,
     remembering: bool = True,
 ) -> Iterator[Step]:
     """Play on to the end of the pulka, or of deal `until`. Fails on a move that the rules refuse."""

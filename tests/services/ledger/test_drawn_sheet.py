@@ -19,22 +19,47 @@ FOUR = {
     "closed": True,
     "settlement": {"rounded": [38, 39, -77, 0]},
 }
+TWO = {
+    "sheet": {"pool": [18, 10], "mountain": [5, 61], "whists": [[0, 1, 124], [1, 0, 16]]},
+    "closed": False,
+    "settlement": {"rounded": [38, -38]},
+}
+FIVE = {
+    "sheet": {
+        "pool": [18, 10, 7, 20, 9],
+        "mountain": [5, 61, "184/3", 1, 88],
+        "whists": [[0, 2, 124], [1, 0, 16], [2, 4, 71], [3, 1, "-184/3"], [4, 0, 55]],
+    },
+    "closed": True,
+    "settlement": {"rounded": [38, 39, -77, 0, 0]},
+}
 
 
-def side_of(x, y):
-    """Before whom a point of the square lies: below, left, above or right of the diagonals."""
+def side_of(x, y, sides):
+    """Before whom a point of the square lies: below, left, above or right of the diagonals, of two in which half."""
     x, y = x - SIDE / 2, y - SIDE / 2
-    return ("below" if y > 0 else "above") if abs(y) > abs(x) else ("right" if x > 0 else "left")
+    if abs(y) > abs(x) or len(sides) == 2:
+        upper = ("above left" if x < 0 else "above right") if len(sides) == 5 else "above"
+        return "below" if y > 0 else upper
+    return "right" if x > 0 else "left"
 
 
-@pytest.mark.parametrize(("score", "sides"), [(THREE, ("below", "left", "right")), (FOUR, ("below", "left", "above", "right"))])
+SEATED = [
+    (TWO, ("below", "above")),
+    (THREE, ("below", "left", "right")),
+    (FOUR, ("below", "left", "above", "right")),
+    (FIVE, ("below", "left", "above left", "above right", "right")),
+]
+
+
+@pytest.mark.parametrize(("score", "sides"), SEATED)
 def test_every_number_stands_before_its_player(score, sides):
     """Pool, mountain and whists of each seat are drawn on his side, pool further in than whists, the mountain in the middle."""
     root = ET.fromstring(drawn_sheet(score, 20))  # noqa: S314 - our own drawing
     texts = [(text.text, float(text.get("x")), float(text.get("y"))) for text in root.iter("{http://www.w3.org/2000/svg}text")]
     sheet = score["sheet"]
     for seat, side in enumerate(sides):
-        own = [(text, min(x, SIDE - x, y, SIDE - y)) for text, x, y in texts if side_of(x, y) == side]
+        own = [(text, min(x, SIDE - x, y, SIDE - y)) for text, x, y in texts if side_of(x, y, sides) == side]
         depth = dict(own)
         assert depth[str(sheet["pool"][seat])] < depth[str(sheet["mountain"][seat])]
         for writer, on, amount in sheet["whists"]:
@@ -53,10 +78,10 @@ def test_names_cannot_break_the_picture():
     assert max(map(len, texts)) < 60
 
 
-@pytest.mark.parametrize("score", [THREE, FOUR])
+@pytest.mark.parametrize("score", [TWO, THREE, FOUR, FIVE])
 def test_the_terminal_shows_every_number(score):
     """The plain text has a box a player with his columns and result, and fits 80 columns."""
-    text = sheet_text(score, 20, ["Anna", "Борис", "x" * 60, "Dora"][: len(score["sheet"]["pool"])])
+    text = sheet_text(score, 20, ["Anna", "Борис", "x" * 60, "Dora", "Egor"][: len(score["sheet"]["pool"])])
     assert max(map(len, text.splitlines())) <= 80
     shown = re.findall(r"-?\d+(?:/\d+)?(?= │)|[+-]\d+(?= │)", text)
     for number in [*score["sheet"]["pool"], *score["sheet"]["mountain"], *(amount for _, _, amount in score["sheet"]["whists"])]:

@@ -71,7 +71,8 @@ WRONG_TERMS = [
     ({"convention": {"preset": "sochi", "remise_factor": 3}}, "convention.remise_factor"),
     ({"convention": {"preset": "leningrad", "help": "largest"}}, "convention.help"),
     ({"convention": 7}, "convention"),
-    ({"players": 5}, "players"),
+    ({"players": 6}, "players"),
+    ({"players": 1}, "players"),
     ({"players": "3"}, "players"),
     ({"target": 0}, "target"),
     ({"clock": {"move_s": 0}}, "clock.move_s"),
@@ -120,7 +121,7 @@ async def test_sitting_down(sign_up, stranger):
     assert (await people[1].post(f"/tables/{table}/seats", {"seat": 2}, status=409))["code"] == "already_seated"
     assert (await people[2].post(f"/tables/{table}/seats", {"seat": 1}, status=409))["code"] == "seat_taken"
     assert (await people[2].post(f"/tables/{table}/seats", {"seat": 3}, status=409))["code"] == "no_such_seat"
-    assert (await people[2].post(f"/tables/{table}/seats", {"seat": 4}, status=400))["path"] == "seat"
+    assert (await people[2].post(f"/tables/{table}/seats", {"seat": 5}, status=400))["path"] == "seat"
     last = await people[2].post(f"/tables/{table}/seats", {})
     assert (last["seat"], last["table"]["status"]) == (2, "full")
     assert [seat["player"]["name"] for seat in last["table"]["seats"]] == ["Boris", "Anna", "Vera"]
