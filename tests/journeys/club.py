@@ -112,7 +112,7 @@ _KEYS = itertools.count()
 
 
 class Party:
-    """Three or four people at one table who play seeded random legal moves."""
+    """Two to five people at one table who play seeded random legal moves."""
 
     def __init__(self, club: Club, seed: int = 1, **terms):
         self.random = random.Random(seed)

@@ -17,7 +17,7 @@ from shared.rules.score_file import score_document
 from tests.journeys.club import PATIENCE, Club, Party, Person
 
 
-@pytest.mark.parametrize(("convention", "players"), [("sochi", 3), ("leningrad", 4), ("rostov", 3)])
+@pytest.mark.parametrize(("convention", "players"), [("sochi", 3), ("leningrad", 4), ("rostov", 3), ("sochi", 2), ("leningrad", 5)])
 def test_a_pulka_is_played_scored_audited_and_replayed(club, convention, players):
     """From sign-up to settlement: zero sum (4.2.14), the score file and every deal record give the same sheet again, the audit verifies."""
     party = Party(club, seed=7, convention=convention, players=players, target=2)
@@ -199,6 +199,36 @@ def test_no_byte_of_any_answer_shows_a_hidden_card(club):
 
 def _without_bids(event: dict) -> dict:
     return {name: value for name, value in event.items() if name not in {"bid", "contract"}}
+
+
+def test_of_two_the_dummy_is_nobodys_until_it_is_laid(club):
+    """The third hand is shown to nobody before it is laid, after the first card of an all-pass, and then to all (Decision 19)."""
+    party = Party(club, players=2)
+    view = party.until("auction")
+    assert (view["players"], len(view["seats"]), view["counts"]) == (2, 2, [10, 10, 10])
+    while party.waiting_view()["phase"] == "auction":
+        seat = party.view()["to_act"]
+        assert party.people[seat].move(party.table, {"type": "bid", "bid": "pass"}).status_code == 200
+    first = party.waiting_view("play")["to_act"]
+    assert all(_dummy_seen(party, seat) is None for seat in (None, 0, 1))
+    party.step()
+    seen = {_dummy_seen(party, seat) for seat in (None, 0, 1)}
+    assert len(seen) == 1
+    party.step()
+    view = party.view(1 - first)  # he has followed, and plays the dummy's card too
+    assert (view["to_act"], {move["hand"] for move in view["legal"]}) == (1 - first, {2})
+    assert seen.pop() == view["hands"][2]
+    while party.waiting_view()["deal"] == 1:
+        party.step()
+    events = [event for seat in (None, 0, 1) for frame in party.history(seat) for event in frame["events"]]
+    assert all(event["hands"][2] is None for event in events if event["type"] == "CardsDealt")
+    assert all(event["hands"][2] and "hand:2" in event["salts"] for event in events if event["type"] == "DealRevealed")
+
+
+def _dummy_seen(party: Party, seat: int | None) -> str | None:
+    if seat is not None:
+        return party.view(seat)["hands"][2]
+    return httpx.get(f"{party.people[0].club.url}/v1/tables/{party.table}", trust_env=False).json()["hands"][2]
 
 
 def test_a_stream_resumes_without_a_gap_or_a_repeat(club):

@@ -42,6 +42,21 @@ def test_a_whole_pulka_for_whoever_has_nothing(tmp_path):
 
 
 @pytest.mark.servers
+@pytest.mark.parametrize(("players", "convention"), [("2", "sochi"), ("5", "rostov")])
+def test_two_and_five_finish_a_pulka(tmp_path, players, convention):
+    """Hussar (Decision 19) and five players (Decision 20): audit verified, zero sum, every record replays, the sheet is drawn."""
+    told = pulka("demo", "--players", players, "--convention", convention, "--target", "2", "--seed", "7", "--json", folder=tmp_path)
+    assert told.returncode == 0, told.stderr
+    (table,) = json.loads(told.stdout)["tables"]
+    assert (table["audit"]["verified"], sum(table["settlement"]["rounded"])) == (True, 0)
+    assert len(table["sheet"]["pool"]) == int(players)
+    scored = json.loads(pulka("score", "-", folder=tmp_path, documents=[table["score_file"]]).stdout)
+    assert (scored["sheet"], scored["settlement"]) == (table["sheet"], table["settlement"])
+    replayed = pulka("replay", "--lines", "-", folder=tmp_path, documents=table["records"]).stdout.splitlines()
+    assert [json.loads(line)["score"] for line in replayed] == scored["deals"]
+
+
+@pytest.mark.servers
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_demo_that_is_ended_leaves_no_server(tmp_path, ending):
     """Stopped in the middle, even killed, its own servers end with it; its folder goes too unless it was killed."""

@@ -14,7 +14,7 @@ from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers
 
-TABLES = [("sochi", 3), ("sochi", 4), ("leningrad", 4), ("rostov", 3)]
+TABLES = [("sochi", 3), ("sochi", 4), ("leningrad", 4), ("rostov", 3), ("sochi", 2), ("leningrad", 5)]
 HIDDEN = {"terms": {"visibility": "private"}}
 
 

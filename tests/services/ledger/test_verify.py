@@ -52,7 +52,7 @@ def with_event(revision, name, **fields):
     return change
 
 
-@pytest.mark.parametrize(("convention", "players"), [("sochi", 3), ("leningrad", 4), ("rostov", 4)])
+@pytest.mark.parametrize(("convention", "players"), [("sochi", 3), ("leningrad", 4), ("rostov", 4), ("sochi", 2), ("rostov", 5)])
 async def test_a_good_table_is_verified(projector, log, connection, convention, players):
     """A pulka is verified from its log and rows alone, at its end and in the middle of a deal."""
     played = await PlayedTable(log, 21, convention=convention, players=players).play(commits=70)

@@ -18,7 +18,7 @@ from shared.rules.pulka import OpenPulka
 
 KEYS = MasterKeys((("tests", bytes(range(32))),))
 TABLE_ID = new_id(bytes(range(17)))
-PLAYERS = ("ann", "ben", "cid", "dan")
+PLAYERS = ("ann", "ben", "cid", "dan", "eli")
 BEGAN = 1_764_000_000_000  # milliseconds since 1970
 
 
