@@ -17,12 +17,15 @@ from services.cli.composition import SERVICES
 from shared.events.catalogue import LANGUAGE
 from shared.events.keys import MasterKeys
 from shared.rules.convention import PRESETS, AllPass, Convention, record
+from shared.rules.game_events import DealRevealed
 from shared.rules.moves import AnyMove
 from shared.rules.replay import ReplayRefused, replay_document
 from shared.rules.score_file import score_document
 from shared.web import application
 from shared.web.problems import TITLES
 from shared.web.settings import Settings
+from tests.events.played import play
+from tests.events.story import stored
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "deploy" / "docs"
@@ -75,8 +78,8 @@ def test_an_example_answers_as_printed(kind, text, answer):
 
 
 def test_there_are_examples():
-    """Two score files, a deal record, and a refused one."""
-    assert [param.values[0] for param in examples()] == ["score", "score", "replay", "replay"]
+    """Two score files, a deal record of three and of two players, and a refused one."""
+    assert [param.values[0] for param in examples()] == ["score", "score", "replay", "replay", "replay"]
 
 
 def test_every_json_block_is_json():
@@ -193,6 +196,19 @@ def test_a_table_can_be_checked_by_hand(tmp_path):
     forged = run([*stored[:-1], stored[-1].replace('"server_seed":"31', '"server_seed":"32')])
     assert forged.stdout.count("DOES NOT FIT") == printed.count("fits")
     assert "the chain breaks at revision 4" in run([*stored[:2], stored[2].replace("c0ffee", "c0ffed"), *stored[3:]]).stderr
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_tables_of_every_size_can_be_checked_by_hand(tmp_path, players):
+    """The program in events.md proves every deal of two to five players, the dummy's hand too (3.2.8, 3.2.10)."""
+    (program,) = [text for language, kind, text in BLOCK.findall(EVENTS) if (language, kind) == ("python", "check")]
+    _, told = play("sochi", players, 7, deals=3)
+    path = tmp_path / "commits"
+    path.write_bytes(b"".join(data + b"\n" for data in stored(told)))
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, timeout=30, check=False)
+    deals = [line for line in done.stdout.splitlines() if line.startswith("deal ")]
+    assert len(deals) == sum(isinstance(event, DealRevealed) for events in told for event in events) > 1
+    assert all(line.count("hand:") == 3 and "DOES NOT FIT" not in line for line in deals), done.stdout + done.stderr
 
 
 def test_links_lead_somewhere():

@@ -71,7 +71,7 @@ def view(table: Table, seat: int | None, position: str, now: int, presence: Sequ
 
 
 def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
-    """Everything about the deal in progress; the same names, empty, when there is none. `hands` and `counts` of two have the dummy's third."""
+    """Everything about the deal in progress; the same names, empty, when there is none. With two players the dummy's hand is third."""
     deal, seats, hands = pulka.deal, range(pulka.players), range(hand_count(pulka.players))
     if deal is None:
         return {

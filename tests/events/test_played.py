@@ -20,7 +20,9 @@ from tests.events import story
 from tests.events.played import play
 
 TABLES = {
-    "convention_players": st.sampled_from([("sochi", 3), ("sochi", 4), ("leningrad", 4), ("rostov", 3), ("sochi", 2), ("rostov", 2), ("leningrad", 5)]),
+    "convention_players": st.sampled_from(
+        [("sochi", 3), ("sochi", 4), ("leningrad", 4), ("rostov", 3), ("sochi", 2), ("rostov", 2), ("leningrad", 5)]
+    ),
     "lot": st.integers(0, 10_000),
 }
 

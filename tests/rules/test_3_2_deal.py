@@ -60,7 +60,16 @@ def test_3_2_8_every_card_is_dealt_once(server_seed, seeds, cut_at, players_deal
 
 @pytest.mark.parametrize(
     ("players", "dealer", "order"),
-    [(2, 0, (1, 0, 2)), (2, 1, (0, 1, 2)), (3, 0, (1, 2, 0)), (3, 2, (0, 1, 2)), (4, 0, (1, 2, 3)), (4, 3, (0, 1, 2)), (5, 0, (1, 2, 4)), (5, 3, (4, 0, 2))],
+    [
+        (2, 0, (1, 0, 2)),
+        (2, 1, (0, 1, 2)),
+        (3, 0, (1, 2, 0)),
+        (3, 2, (0, 1, 2)),
+        (4, 0, (1, 2, 3)),
+        (4, 3, (0, 1, 2)),
+        (5, 0, (1, 2, 4)),
+        (5, 3, (4, 0, 2)),
+    ],
 )
 def test_3_2_10_who_gets_cards(players, dealer, order):
     """Clockwise from the dealer's left; of four the dealer rests, of five also the player two to his right; of two a dummy is third."""

@@ -99,7 +99,7 @@ def test_every_card_is_somewhere_and_once(where):
 @few
 @given(tables)
 def test_a_deal_that_is_played_has_ten_tricks(where):
-    """A deal is played to its tenth trick, each hand ten cards, or not at all (3.9.5); on all-pass a dummy's count for nobody (Decision 19)."""
+    """A deal is played to its tenth trick, each hand ten cards, or not at all (3.9.5); on all-pass a dummy's tricks count for nobody."""
     played = Played(where)
     cards = sum(isinstance(event, CardPlayed) for event in played.events)
     lost = played.end.play.taken[2] if where[1] == 2 and played.end.contract == "all_pass" else 0

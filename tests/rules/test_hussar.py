@@ -13,8 +13,19 @@ from hypothesis import strategies as st
 from shared.rules.cards import hand_text
 from shared.rules.deal import decide, evolve, legal_moves, open_deal
 from shared.rules.ending import outcome_of
-from shared.rules.game_events import AllPassed, AuctionWon, BidMade, CardPlayed, CardsDiscarded, ContractDeclared, DealScored, HandsLaid
-from shared.rules.game_events import TalonTaken, TrickWon, WhistCalled
+from shared.rules.game_events import (
+    AllPassed,
+    AuctionWon,
+    BidMade,
+    CardPlayed,
+    CardsDiscarded,
+    ContractDeclared,
+    DealScored,
+    HandsLaid,
+    TalonTaken,
+    TrickWon,
+    WhistCalled,
+)
 from shared.rules.moves import Play
 from shared.rules.pulka import Pulka, cutter
 from shared.rules.seats import DUMMY, active, hands_at_play, resting
@@ -70,7 +81,7 @@ def test_decision_19_three_hands_are_dealt():
     """A deal of two has three hands, the third the dummy's; two or four are none (3.2.8)."""
     assert [hand_text(hand) for hand in hussar().full_hands][2] == THIRD
     for hands in ((FIRST, SECOND), (FIRST, SECOND, THIRD, ""), (FIRST, SECOND, "")):
-        with pytest.raises(ValueError, match="hands|ten cards"):
+        with pytest.raises(ValueError, match=r"hands|ten cards"):
             open_deal(hussar().setup.convention, 2, None, 1, hussar().setup.sheet, 0, hands, TALON)
 
 
@@ -116,7 +127,9 @@ def test_3_3_15_of_two_the_dealer_may_take_the_talon_in_silence():
 # ---- the one defender --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("contract", "words"), [("6S", "whist half pass"), ("7H", "whist half pass"), ("8C", "whist pass"), ("10NT", "whist pass")])
+@pytest.mark.parametrize(
+    ("contract", "words"), [("6S", "whist half pass"), ("7H", "whist half pass"), ("8C", "whist pass"), ("10NT", "whist pass")]
+)
 def test_decision_19_the_other_player_is_the_one_defender(contract, words):
     """He whists or passes, on six and seven goes for half as well, and nobody else is asked (Decision 19)."""
     given(hussar(), f"6S pass 7C/8C {contract}").then_offered(1, words)
@@ -238,7 +251,7 @@ def test_3_6_6_on_misere_the_dummy_is_laid_after_a_declarers_lead():
 
 @pytest.mark.parametrize("convention", ["sochi", "rostov", "leningrad"])
 def test_3_7_6_4_the_talon_is_not_opened(convention):
-    """Of two the talon stays closed on all-pass in every convention, and the first hand leads what it likes (3.7.6.4)."""
+    """Of two the talon stays closed on all-pass in every convention, and the first hand leads what it likes (3.7.6.4, FN48)."""
     deal = after(spread(convention), "pass pass")
     assert (deal.to_act, deal.contract, deal.laid, deal.play.trick) == (0, "all_pass", (), ())
     assert offered(deal) == set(SPREAD[0].split())

@@ -10,7 +10,20 @@ from shared.rules.convention import PRESETS, resolve
 from shared.rules.game_events import DealScored
 from tests.services.bots.offline import built_in, dealt, naive, opened, play, seen_by
 
-TABLES = [("sochi", 2), ("rostov", 2), ("sochi", 5), ("leningrad", 5), ("sochi", 3), ("sochi", 4), ("leningrad", 3), ("leningrad", 4), ("rostov", 3), ("rostov", 4), ("code", 3), ("code", 4)]
+TABLES = [
+    ("sochi", 2),
+    ("rostov", 2),
+    ("sochi", 5),
+    ("leningrad", 5),
+    ("sochi", 3),
+    ("sochi", 4),
+    ("leningrad", 3),
+    ("leningrad", 4),
+    ("rostov", 3),
+    ("rostov", 4),
+    ("code", 3),
+    ("code", 4),
+]
 
 
 def outcome_of(steps):
@@ -58,7 +71,9 @@ def test_he_plays_on_without_memory():
         assert outcome_of(list(play(dealt(PRESETS["sochi"], 3, generator, dealer=number % 3), generator, until=1, remembering=False)))
 
 
-@pytest.mark.parametrize(("preset", "players", "target"), [("sochi", 3, 4), ("leningrad", 4, 3), ("rostov", 3, 4), ("sochi", 2, 4), ("sochi", 5, 2)])
+@pytest.mark.parametrize(
+    ("preset", "players", "target"), [("sochi", 3, 4), ("leningrad", 4, 3), ("rostov", 3, 4), ("sochi", 2, 4), ("sochi", 5, 2)]
+)
 def test_pulkas_finish(preset, players, target):
     """A short pulka is over after a few deals: somebody bids often enough, and makes it often enough."""
     generator = random.Random(f"pulka {preset}")
