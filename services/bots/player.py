@@ -47,6 +47,10 @@ def _wanted(view: dict[str, Any], generator: random.Random, memory: Memory) -> d
             return whisting.lay(view)
         case "play":
             return _card(view, generator, memory)
+        case "claim":
+            return {"type": "answer", "accept": False}
+        case "remedy":
+            return next((dict(move) for move in view["legal"] if move["choice"] == "pass"), dict(view["legal"][0]))
     return dict(view["legal"][0])
 
 

@@ -76,6 +76,21 @@ def move_of(event: StoredTableEvent) -> dict[str, Any] | None:
             return {"seat": seat, "type": "without_three"}
         case game.Conceded(seat=seat):
             return {"seat": seat, "type": "concede"}
+    return _answer_of(event)
+
+
+def _answer_of(event: StoredTableEvent) -> dict[str, Any] | None:
+    """The same for what interrupts a turn: claims, answers, choices of a remedy."""
+    match event:
+        case game.ClaimMade(seat=seat, tricks=tricks, line=line):
+            plan = {"line": line.split()} if line else {}
+            return {"seat": seat, "type": "claim", "tricks": tricks, **plan}
+        case game.ClaimAnswered(seat=seat, accept=accept):
+            return {"seat": seat, "type": "answer", "accept": accept}
+        case game.RemedyChosen(seat=seat):
+            named = {"choice": event.choice, "card": event.card, "suit": event.suit, "seat": event.hand}
+            # the seat that a choice names would stand under the mover's own name, so it is left to the event
+            return {"seat": seat, "type": "remedy"} | {name: value for name, value in named.items() if value is not None and name != "seat"}
     return None
 
 

@@ -140,4 +140,7 @@ _MOVES: Final[dict[type[Event], Callable[[Any], AnyMove]]] = {
     game.HandSeen: lambda event: moves.Look(event.hand),
     game.GaveUpWithoutThree: lambda _: moves.WithoutThree(),
     game.Conceded: lambda _: moves.Concede(),
+    game.ClaimMade: lambda event: moves.Claim(event.tricks, tuple(event.line.split()) or None),
+    game.ClaimAnswered: lambda event: moves.Answer(event.accept),
+    game.RemedyChosen: lambda event: moves.Remedy(event.choice, event.suit, event.card, event.hand),
 }

@@ -20,7 +20,20 @@ from shared.events.sealing import TableCodec, name_of
 from shared.events.terms import Terms
 from shared.events.terms import read as read_terms
 from shared.rules import pulka as match
-from shared.rules.game_events import Event, HandSeen, PulkaOpened, PulkaRefused, SeedAdded, TurnTimedOut
+from shared.rules.game_events import (
+    CardExposed,
+    ClaimAnswered,
+    ClaimMade,
+    Event,
+    HandSeen,
+    HeldToLine,
+    PulkaOpened,
+    PulkaRefused,
+    RemedyAsked,
+    RemedyChosen,
+    SeedAdded,
+    TurnTimedOut,
+)
 from shared.rules.moves import AnyMove
 from shared.rules.pulka import OpenPulka, Pulka, StartDeal
 from shared.rules.refusal import Refused
@@ -28,14 +41,24 @@ from shared.rules.refusal import Refused
 # ---- State and fold ----------------------------------------------------------------------------------------------------
 
 
+class Stopped(msgspec.Struct, frozen=True):
+    """A turn whose clock stands while others answer: the commit that began it, and the milliseconds that it had used."""
+
+    revision: int
+    spent: int
+
+
 class Table(msgspec.Struct, frozen=True):
-    """`turn_revision` is the commit that began the present turn, `turn_began` its time in milliseconds since 1970."""
+    """`turn_revision` is the commit that began the present turn, `turn_began` its time in milliseconds since 1970, later by as long as its
+    clock stood; `stopped` the turn that a claim or a proposal interrupts.
+    """
 
     pulka: Pulka
     terms: Terms = Terms()
     revision: int = 0
     turn_revision: int = 0
     turn_began: int = 0
+    stopped: Stopped | None = None
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -47,7 +70,9 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 KEEPS_THE_TURN: Final = (SeedAdded, HandSeen)  # whoever was to act still is, and his time runs on
-_KEPT_BY: Final = frozenset(kind.__name__ for kind in KEEPS_THE_TURN)  # the names under which they are stored
+STOPS_THE_CLOCK: Final = (ClaimMade,)  # as a commit's first event: others are asked, and the turn waits
+GIVES_BACK: Final = (ClaimAnswered, CardExposed, HeldToLine, RemedyAsked, RemedyChosen, TurnTimedOut)  # the same turn goes on (Decision 24)
+_KEPT_BY: Final = frozenset(kind.__name__ for kind in (*KEEPS_THE_TURN, *GIVES_BACK))  # the names under which they are stored
 
 
 def initial(where: Address) -> Table:
@@ -63,8 +88,15 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
         if isinstance(event, PulkaOpened):
             terms = read_terms(event.terms)
     if all(isinstance(event, KEEPS_THE_TURN) for event in events):
-        return Table(pulka, terms, commit.revision, table.turn_revision, table.turn_began)
-    return Table(pulka, terms, commit.revision, commit.revision, commit.at)
+        return Table(pulka, terms, commit.revision, table.turn_revision, table.turn_began, table.stopped)
+    stopped = table.stopped
+    if events and isinstance(events[0], STOPS_THE_CLOCK):
+        stopped = Stopped(table.turn_revision, commit.at - table.turn_began)
+    elif stopped is not None and not all(isinstance(event, GIVES_BACK) for event in events):
+        stopped = None
+    if stopped is not None and not match.waits_for_answer(pulka):
+        return Table(pulka, terms, commit.revision, stopped.revision, commit.at - stopped.spent)
+    return Table(pulka, terms, commit.revision, commit.revision, commit.at, stopped)
 
 
 def deadline(table: Table) -> int | None:
@@ -83,7 +115,7 @@ def deadline(table: Table) -> int | None:
 
 
 def begins_a_turn(commit: Commit) -> bool:
-    """Whether a new turn began with `commit`; it is told by the names of its events."""
+    """Whether surely a new turn began with `commit`; it is told by the names of its events."""
     return not all(name_of(event) in _KEPT_BY for event in commit.events)
 
 
@@ -115,7 +147,7 @@ def move(table: Table, player: str, wanted: AnyMove, if_match: int | None) -> tu
 def time_out(table: Table, turn: Turn) -> tuple[Event, ...] | Refused:
     """The default move of whoever let his turn pass; nothing when that turn is over: of a late move and a time-out exactly one wins."""
     seat = match.to_act(table.pulka)
-    if seat is None or table.turn_revision != turn.revision:
+    if seat is None or table.turn_revision != turn.revision or deadline(table) != turn.deadline:  # or its clock stood since
         return ()
     events = match.decide(table.pulka, seat, match.default_move(table.pulka))
     return events if isinstance(events, Refused) else (TurnTimedOut(seat, turn.deadline, turn.credit), *events)

@@ -12,11 +12,13 @@ from typing import Any
 import msgspec
 
 from services.table.table import Table, deadline
+from shared.rules import exposed
 from shared.rules import pulka as match
-from shared.rules.cards import CARD_NUMBER, DECK, hand_text
+from shared.rules.cards import CARD_NUMBER, CARDS, DECK, hand_text
 from shared.rules.convention import record
 from shared.rules.deal import Deal
 from shared.rules.game_events import CardPlayed, TalonCardOpened
+from shared.rules.incidents import Claim, Question
 from shared.rules.position import NOBODY, Course
 from shared.rules.pulka import Pulka
 from shared.rules.seats import hand_count
@@ -77,7 +79,7 @@ def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
         return {
             "hand": None, "hands": [None for _ in hands], "counts": [0 for _ in hands], "talon": None, "discard": None,
             "auction": [], "declarer": None, "bid": None, "contract": None, "calls": [None for _ in seats], "open": None,
-            "trick": None, "last_trick": None, "tricks": [0 for _ in seats],
+            "trick": None, "last_trick": None, "tricks": [0 for _ in seats], "pending": None, "exposed": [None for _ in hands],
         }  # fmt: skip
     game = deal.game
     return {
@@ -95,19 +97,41 @@ def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
         "trick": _trick(deal),
         "last_trick": _last_trick(deal),
         "tricks": list(deal.tricks),
+        "pending": pending(deal),
+        "exposed": [hand_text(_face_up(deal, owner)) or None for owner in hands],
     }
 
 
 def _may_see(deal: Deal, seat: int | None, owner: int) -> bool:
-    """His own hand, laid hands, and for a resting dealer the one he looked at (3.8.8)."""
+    """His own hand, laid hands, for a resting dealer the one he looked at (3.8.8), and a hand that lies face up card by card (3.9.15)."""
     laid = bool(deal.game.laid >> owner & 1)
     looked = seat is not None and seat == deal.setup.resting and deal.game.looked == owner
-    return laid or seat == owner or looked
+    if laid or seat == owner or looked:
+        return True
+    held = deal.held(owner)
+    return held != 0 and held == _face_up(deal, owner)
+
+
+def _face_up(deal: Deal, owner: int) -> int:
+    """The cards of `owner` that lie exposed, or are shown with a claim that waits for an answer."""
+    shown = deal.pending.hand if isinstance(deal.pending, Claim) else 0
+    return exposed.lying(deal, owner) | shown & deal.held(owner)
+
+
+def pending(deal: Deal) -> dict[str, Any] | None:
+    """What waits for an answer, the same for everybody (docs/formats.md: Table): what it is, whose, and who is asked, in order."""
+    match deal.pending:
+        case Claim(seat=seat, tricks=tricks, line=line, waiting=waiting):
+            return {"what": "claim", "seat": seat, "tricks": tricks, "line": [CARDS[card] for card in line], "asked": list(waiting)}
+        case Question(of=of, choices=choices, cards=cards, rule=rule, waiting=waiting):
+            named = hand_text(cards).split()
+            return {"what": "remedy", "of": of, "choices": list(choices), "cards": named, "rule": rule, "asked": list(waiting)}
+    return None
 
 
 def _trick(deal: Deal) -> dict[str, Any] | None:
     play = deal.play
-    return None if play is None or deal.phase != "play" else _shown_trick(play.number, play.trick)
+    return None if play is None or deal.phase == "scored" else _shown_trick(play.number, play.trick)
 
 
 def _last_trick(deal: Deal) -> dict[str, Any] | None:

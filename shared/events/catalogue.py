@@ -75,6 +75,12 @@ OpenEvent = (
     | game.PlayChosen
     | game.HandsLaid
     | game.Conceded
+    | game.ClaimMade
+    | game.ClaimAnswered
+    | game.HeldToLine
+    | game.CardExposed
+    | game.RemedyAsked
+    | game.RemedyChosen
     | game.TalonCardOpened
     | game.CardPlayed
     | game.TrickWon

@@ -25,9 +25,8 @@ WORDS = frozenset((*LADDER, PASS, HERE, TAKE))
 def bid_made(deal: Deal, event: BidMade) -> Deal:
     """The auction after a call, and whose call is next; with nobody left to call, nobody's."""
     auction = called(deal.auction, deal.setup, event.seat, event.bid)
-    return Deal(
-        deal.setup, deal.phase, next_caller(auction, deal.setup, event.seat), deal.full_hands, auction, deal.game, deal.play, deal.score
-    )
+    to_act = next_caller(auction, deal.setup, event.seat)
+    return Deal(deal.setup, deal.phase, to_act, deal.full_hands, auction, deal.game, deal.play, deal.score, deal.incidents)
 
 
 def called(auction: Auction, setup: Setup, seat: int, bid: str) -> Auction:
@@ -57,7 +56,7 @@ def auction_won(deal: Deal, event: AuctionWon) -> Deal:
     """The winner is declarer; a misere bid is the contract at once (3.3.11, 3.3.9)."""
     contract = MISERE if event.bid == MISERE else ""
     game = Game(event.seat, event.bid, contract, calls=(None,) * deal.setup.players)
-    return Deal(deal.setup, "discard", event.seat, deal.full_hands, deal.auction, game, None, None)
+    return Deal(deal.setup, "discard", event.seat, deal.full_hands, deal.auction, game, None, None, deal.incidents)
 
 
 # ---- decide ------------------------------------------------------------------------------------------------------------

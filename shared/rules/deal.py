@@ -1,8 +1,8 @@
 """One deal, from the cards to the score: `open_deal`, then `decide` and `evolve`, each handed to the file that owns the phase.
 
 `auction` → `talon` (discard, contract) → `whist` (words, open or closed play) → `play` → `ending`; misere goes from the discard to the
-play, all-pass from the auction. `decide` answers with everything that a move causes, in order, or with the refusal; `evolve` never
-refuses and never looks at the rules.
+play, all-pass from the auction; `claiming` and `exposed` interrupt it (`incidents.py`). `decide` answers with everything that a move
+causes, in order, or with the refusal; `evolve` never refuses and never looks at the rules.
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shared.rules import auction, ending, laying, play, talon, whist
+from shared.rules import auction, claiming, ending, exposed, interrupting, laying, play, talon, whist
 from shared.rules.cards import CARD_NUMBER, DECK, mask_of
 from shared.rules.convention import Convention
 from shared.rules.game_events import (
     AllPassed,
     AuctionWon,
     BidMade,
+    CardExposed,
     CardPlayed,
     CardsDiscarded,
+    ClaimAnswered,
+    ClaimMade,
     Conceded,
     ContractDeclared,
     DealEvent,
@@ -27,13 +30,30 @@ from shared.rules.game_events import (
     GaveUpWithoutThree,
     HandSeen,
     HandsLaid,
+    HeldToLine,
     PlayChosen,
+    RemedyAsked,
+    RemedyChosen,
     TalonCardOpened,
     TalonTaken,
     TrickWon,
     WhistCalled,
 )
-from shared.rules.moves import Bid, Concede, DealMove, Declare, Discard, Lay, Look, Play, Whist, WithoutThree
+from shared.rules.moves import (
+    Answer,
+    Bid,
+    Claim,
+    Concede,
+    DealMove,
+    Declare,
+    Discard,
+    Lay,
+    Look,
+    Play,
+    Remedy,
+    Whist,
+    WithoutThree,
+)
 from shared.rules.offer import default_move, legal_moves, offer
 from shared.rules.position import NOBODY, Auction, Deal, Game, Setup
 from shared.rules.refusal import Refused
@@ -122,6 +142,12 @@ _EVOLVE: dict[type[Event], Callable[[Deal, Any], Deal]] = {
     PlayChosen: whist.play_chosen,
     HandsLaid: laying.hands_laid,
     Conceded: ending.conceded,
+    ClaimMade: claiming.claim_made,
+    ClaimAnswered: claiming.claim_answered,
+    HeldToLine: exposed.held_to_line,
+    CardExposed: exposed.card_exposed,
+    RemedyAsked: exposed.remedy_asked,
+    RemedyChosen: exposed.remedy_chosen,
     TalonCardOpened: play.talon_card_opened,
     CardPlayed: play.card_played,
     TrickWon: play.trick_won,
@@ -134,7 +160,8 @@ _EVOLVE: dict[type[Event], Callable[[Deal, Any], Deal]] = {
 
 def decide(deal: Deal, seat: int, move: DealMove) -> tuple[DealEvent, ...] | Refused:
     """What `seat`'s move causes, to the last consequence, or why not: malformed, in the wrong phase, out of turn, or against a rule."""
-    return _DECIDE[type(move)](deal, seat, move)
+    decided = _DECIDE[type(move)](deal, seat, move)
+    return decided if deal.pending is None and deal.incidents is None else interrupting.decided(deal, move, decided, evolve)
 
 
 _DECIDE: dict[type[DealMove], Callable[[Deal, int, Any], tuple[DealEvent, ...] | Refused]] = {
@@ -147,4 +174,7 @@ _DECIDE: dict[type[DealMove], Callable[[Deal, int, Any], tuple[DealEvent, ...] |
     Lay: whist.decide_lay,
     Play: play.decide_play,
     Concede: ending.decide_concede,
+    Claim: claiming.decide_claim,
+    Answer: interrupting.decide_answer,
+    Remedy: exposed.decide_remedy,
 }

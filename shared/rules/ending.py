@@ -12,6 +12,7 @@ from shared.rules.game_events import Conceded, DealEvent, DealScored
 from shared.rules.moves import Concede
 from shared.rules.outcome import Call, DealOutcome
 from shared.rules.position import NOBODY, Deal, Score
+from shared.rules.recorded_infraction import infraction_document, recorded
 from shared.rules.refusal import Refused
 from shared.rules.scoring import score_deal
 from shared.rules.seats import defenders
@@ -25,7 +26,7 @@ ACE, KING, QUEEN = RANKS.index("A"), RANKS.index("K"), RANKS.index("Q")  # of a 
 
 def deal_scored(deal: Deal, event: DealScored) -> Deal:
     """Nothing more can happen in this deal."""
-    return replace(deal, phase="scored", to_act=None, score=Score(event.outcome, event.entries))
+    return replace(deal, phase="scored", to_act=None, pending=None, score=Score(event.outcome, event.entries))
 
 
 def conceded(deal: Deal, _: Conceded) -> Deal:
@@ -60,7 +61,7 @@ def scored(deal: Deal, taken: tuple[int, ...] = ()) -> DealScored:
     result = outcome(deal, taken)
     entries = score_deal(setup.convention, setup.players, setup.target, setup.sheet, result, setup.series)
     after = series_after(setup.convention, setup.players, result, setup.series)
-    document = outcome_document(result)
+    document = outcome_document(result, setup.players)
     document["all_pass_in_row"] = after.all_pass_in_row
     if after.bombs:
         document["bombs"] = [list(bombs) for bombs in after.bombs]
@@ -106,8 +107,11 @@ def talon_gift(talon: tuple[int, int]) -> int:
     return 1 if (high, low) == (KING, QUEEN) and one_suit else 0
 
 
-def outcome_document(result: DealOutcome) -> dict[str, Any]:
-    """The outcome as the event keeps it: `dealer`, `declarer`, `contract`, then what else there is, under the names of `DealOutcome`."""
+def outcome_document(result: DealOutcome, players: int) -> dict[str, Any]:
+    """The outcome as the event keeps it: `dealer`, `declarer`, `contract`, then what else there is, under the names of `DealOutcome`.
+
+    `infractions` as a score file has them (`recorded_infraction.py`).
+    """
     document: dict[str, Any] = {"dealer": result.dealer, "declarer": result.declarer, "contract": result.contract}
     if result.calls:
         document["calls"] = list(result.calls)
@@ -118,6 +122,8 @@ def outcome_document(result: DealOutcome) -> dict[str, Any]:
     for flag in _FLAGS:
         if getattr(result, flag):
             document[flag] = True
+    if result.infractions:
+        document["infractions"] = [infraction_document(one, players) for one in result.infractions]
     return document
 
 
@@ -133,5 +139,6 @@ def outcome_of(document: dict[str, Any]) -> DealOutcome:
         calls=tuple(document.get("calls", ())),
         tricks=tuple(document.get("tricks", ())),
         talon_tricks=document.get("talon_tricks", 0),
+        infractions=recorded(document.get("infractions", ())),
         **{flag: document.get(flag, False) for flag in _FLAGS},
     )

@@ -158,6 +158,66 @@ class Conceded(Event, frozen=True, tag="Conceded"):
     seat: int
 
 
+class ClaimMade(Event, frozen=True, tag="ClaimMade"):
+    """`seat` claimed `tricks` of the rest and showed his `hand` to all (3.9.15); `line`: cards as he would play them, "" without a plan."""
+
+    seat: int
+    tricks: int
+    line: str
+    hand: str
+
+
+class ClaimAnswered(Event, frozen=True, tag="ClaimAnswered"):
+    """`seat` agreed to the claim or did not; the last agreement ends the deal, the first refusal the claim (3.9.14.4)."""
+
+    seat: int
+    accept: bool
+
+
+class HeldToLine(Event, frozen=True, tag="HeldToLine"):
+    """A claim was refused: `seat` must follow the `line` that he stated (3.9.14.4)."""
+
+    seat: int
+    line: str
+
+
+class CardExposed(Event, frozen=True, tag="CardExposed"):
+    """`cards` of `seat` lie face up until they are played. `command`, `commanders`: how, and by whom in turn, they are commanded (3.9.14).
+
+    `forbid`: played at the first chance unless forbidden for that trick. `demand`: only if demanded. `name`: each card is named.
+    """
+
+    seat: int
+    cards: str
+    command: str
+    commanders: tuple[int, ...]
+    rule: str
+
+
+class RemedyAsked(Event, frozen=True, tag="RemedyAsked"):
+    """A remedy needs a choice that concerns `of`: `seats`, the first now and the next when he leaves it to them, choose one of `choices`.
+
+    `cards` are those that `card` may name. `about`: `exposed`, how the exposed cards of `of` are played at this turn (3.9.14).
+    """
+
+    about: str
+    seats: tuple[int, ...]
+    of: int
+    choices: tuple[str, ...]
+    cards: str
+    rule: str
+
+
+class RemedyChosen(Event, frozen=True, tag="RemedyChosen"):
+    """`seat` chose; what follows of it stands behind this event. `card`, `suit`, `hand` (a seat) as far as the choice has them."""
+
+    seat: int
+    choice: str
+    card: str | None = None
+    suit: str | None = None
+    hand: int | None = None
+
+
 class TalonCardOpened(Event, frozen=True, tag="TalonCardOpened"):
     """A talon card leads or names the suit of a trick in all-pass (3.7.6)."""
 
@@ -233,6 +293,12 @@ DealEvent = (
     | PlayChosen
     | HandsLaid
     | Conceded
+    | ClaimMade
+    | ClaimAnswered
+    | HeldToLine
+    | CardExposed
+    | RemedyAsked
+    | RemedyChosen
     | TalonCardOpened
     | CardPlayed
     | TrickWon

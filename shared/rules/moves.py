@@ -16,6 +16,8 @@ Call = Annotated[str, msgspec.Meta(pattern=r"^((6|7|8|9|10)(S|C|D|H|NT)|misere|p
 Hex = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-fA-F]{1,64}$(?!\n)")]
 Depth = Annotated[int, msgspec.Meta(ge=4, le=28)]  # of a cut: at least four cards lie in each part (3.2.6)
 Seat = Annotated[int, msgspec.Meta(ge=0, le=4)]  # of the largest table
+Count = Annotated[int, msgspec.Meta(ge=-99, le=99)]  # of tricks: what lies between is a figure, and the rules say whether it can be
+Line = Annotated[tuple[Card, ...], msgspec.Meta(max_length=20)]  # two hands, the most that one player plays
 
 
 class Move(msgspec.Struct, frozen=True, tag_field="type", forbid_unknown_fields=True, omit_defaults=True, gc=False):
@@ -87,5 +89,29 @@ class Concede(Move, frozen=True, tag="concede"):
     """The declarer admits "without all" (3.5.4)."""
 
 
-DealMove = Bid | Look | Discard | WithoutThree | Declare | Whist | Lay | Play | Concede
+class Claim(Move, frozen=True, tag="claim"):
+    """Declarer or whister on turn takes `tricks` of the rest, and shows his hand; `line`: the order in which he would play (3.9.14.4)."""
+
+    tricks: Count
+    line: Line | None = None
+
+
+class Answer(Move, frozen=True, tag="answer"):
+    """Yes or no to a claim, a proposal or an invitation, by the seat that is asked."""
+
+    accept: bool
+
+
+class Remedy(Move, frozen=True, tag="remedy"):
+    """The choice of the seat that a remedy asks (3.9.14): `card` names one that must be played, `forbid` none of the exposed ones,
+    `pass` leaves it to the next or to the holder.
+    """
+
+    choice: Literal["accept", "forbid", "order", "card", "redeal", "give", "result", "talon", "pass"]
+    suit: Literal["S", "C", "D", "H"] | None = None
+    card: Card | None = None
+    seat: Seat | None = None
+
+
+DealMove = Bid | Look | Discard | WithoutThree | Declare | Whist | Lay | Play | Concede | Claim | Answer | Remedy
 AnyMove = Seed | Cut | DealMove

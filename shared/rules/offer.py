@@ -10,17 +10,20 @@ from typing import Any
 
 import msgspec
 
-from shared.rules import auction, ending, play, talon, whist
-from shared.rules.cards import CARDS, card_numbers
+from shared.rules import auction, claiming, ending, exposed, play, talon, whist
+from shared.rules.cards import CARDS, DECK, card_numbers
 from shared.rules.contract import MISERE
-from shared.rules.moves import Bid, Concede, DealMove, Declare, Discard, Lay, Play, Whist, WithoutThree
+from shared.rules.moves import Answer, Bid, Concede, DealMove, Declare, Discard, Lay, Play, Whist, WithoutThree
 from shared.rules.position import Deal
 
 Document = dict[str, Any]
 
 
 def legal_moves(deal: Deal, seat: int) -> tuple[DealMove, ...]:
-    """Every move that `decide` accepts from `seat` now, each once, a discard in one order of its cards. Nothing for a seat not on turn."""
+    """Every move that `decide` accepts from `seat` now, each once, a discard in one order of its cards. Nothing for a seat not on turn.
+
+    But for claims and proposals: those come with figures of a player's own (`offer` names the claim).
+    """
     if seat != deal.to_act:
         return ()
     return tuple(_legal(deal, seat))
@@ -39,22 +42,39 @@ def _legal(deal: Deal, seat: int) -> Iterator[DealMove]:
         case "whist" | "lay":
             yield from whist.legal_words(deal, seat)
         case "play":
-            yield from play.legal_plays(deal, seat)
+            yield from play.legal_plays(deal, seat, DECK if deal.incidents is None else exposed.allowed(deal))
+        case _:
+            yield from _answers(deal)
     if ending.may_concede(deal, seat):
         yield Concede()
 
 
+def _answers(deal: Deal) -> Iterator[DealMove]:
+    """What is asked for while something is pending."""
+    if deal.phase == "claim":
+        yield from (Answer(accept=True), Answer(accept=False))
+    elif deal.phase == "remedy":
+        yield from exposed.legal_remedies(deal)
+
+
 def offer(deal: Deal, seat: int) -> list[Document]:
-    """`legal_moves` as documents, what may be filled in freely left out: a discard has no cards (docs/formats.md: Deal record)."""
+    """`legal_moves` and the claim as documents, what may be filled in freely left out: a discard has no cards, a claim no tricks
+    (docs/formats.md: Deal record).
+    """
     if seat == deal.to_act and deal.phase == "discard":
         others: list[DealMove] = [move for move in _legal(deal, seat) if not isinstance(move, Discard)]
         return [{"type": "discard"}, *map(msgspec.to_builtins, others)]
-    return [msgspec.to_builtins(move) for move in legal_moves(deal, seat)]
+    documents = [msgspec.to_builtins(move) for move in legal_moves(deal, seat)]
+    if seat == deal.to_act and claiming.may_claim(deal, seat):
+        documents.append({"type": "claim"})
+    return documents
 
 
 def default_move(deal: Deal) -> DealMove:
     """The move of a time-out, for the seat on turn: pass, the two lowest cards away (on misere the highest), the bid as contract, closed
-    play, the lowest legal card; where nobody may pass a whist (`stalingrad`). Raises `ValueError` when the deal waits for nobody.
+    play, the lowest legal card; where nobody may pass a whist (`stalingrad`). To a claim or a proposal no: silence is no consent (3.9.22)
+    [conv]; to a question about exposed cards, what leaves the holder most (`exposed.default_remedy`). Raises `ValueError` when the deal
+    waits for nobody.
     """
     seat = deal.to_act
     if seat is None:
@@ -73,7 +93,11 @@ def default_move(deal: Deal) -> DealMove:
             return words[-1]
         case "lay":
             return Lay(open=False)
-    return min(play.legal_plays(deal, seat), key=_rank_then_suit)
+        case "claim":
+            return Answer(accept=False)
+        case "remedy":
+            return exposed.default_remedy(deal)
+    return min(play.legal_plays(deal, seat, exposed.allowed(deal)), key=_rank_then_suit)
 
 
 def _upward(mask: int) -> list[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shared.rules.cards import CARD_NUMBER, CARDS, card_numbers
+from shared.rules.cards import CARD_NUMBER, CARDS, DECK, card_numbers
 from shared.rules.contract import ALL_PASS, MISERE, STRAIN, TRICKS
 from shared.rules.ending import scored
 from shared.rules.game_events import AllPassed, CardPlayed, DealEvent, TalonCardOpened, TrickWon
@@ -36,7 +36,7 @@ def begin(deal: Deal, both_by: int = NOBODY) -> Deal:
     leads = 2 if game.contract == ALL_PASS and setup.talon_leads else 0
     course = Course(setup.order[0], setup.after, tuple(player_of), tuple(lead_of), TRUMPS[strain], BEATING[strain], leads, setup.resting)
     play = fresh_trick(course, course.leader, 0, (0,) * len(deal.full_hands), 1)
-    return Deal(setup, "play", player_of[course.leader], deal.full_hands, deal.auction, game, play, None)
+    return Deal(setup, "play", player_of[course.leader], deal.full_hands, deal.auction, game, play, None, deal.incidents)
 
 
 def _dummys_players(setup: Setup, game: Game) -> tuple[list[int], list[int]]:
@@ -53,7 +53,7 @@ def _dummys_players(setup: Setup, game: Game) -> tuple[list[int], list[int]]:
 def all_passed(deal: Deal, _: AllPassed) -> Deal:
     """Everybody for himself, no trump (3.7.1, 3.7.5)."""
     game = Game(contract=ALL_PASS, calls=(None,) * deal.setup.players)
-    return begin(Deal(deal.setup, "play", None, deal.full_hands, deal.auction, game, None, None))
+    return begin(Deal(deal.setup, "play", None, deal.full_hands, deal.auction, game, None, None, deal.incidents))
 
 
 def talon_card_opened(deal: Deal, event: TalonCardOpened) -> Deal:
@@ -64,8 +64,8 @@ def talon_card_opened(deal: Deal, event: TalonCardOpened) -> Deal:
     card, course = CARD_NUMBER[event.card], play.course
     suit = SUIT_OF_CARD[card]
     beating = suit if course.talon_seat == NOBODY else course.beating[card]
-    opened = Play(course, play.turn, (event,), 3, suit, beating, course.talon_seat, play.played, play.taken, play.number, play.previous)
-    return Deal(deal.setup, deal.phase, deal.to_act, deal.full_hands, deal.auction, deal.game, opened, deal.score)
+    opened = Play(course, play.turn, (event,), 3, suit, beating, course.talon_seat, play.played, play.taken, play.number, play.closed)
+    return Deal(deal.setup, deal.phase, deal.to_act, deal.full_hands, deal.auction, deal.game, opened, deal.score, deal.incidents)
 
 
 def card_played(deal: Deal, event: CardPlayed) -> Deal:
@@ -95,9 +95,10 @@ def card_played(deal: Deal, event: CardPlayed) -> Deal:
             play.played | bit,
             play.taken,
             play.number,
-            play.previous,
+            play.closed,
         ),
         deal.score,
+        deal.incidents,
     )
 
 
@@ -115,8 +116,9 @@ def trick_won(deal: Deal, event: TrickWon) -> Deal:
         deal.full_hands,
         deal.auction,
         deal.game,
-        fresh_trick(course, turn, play.played, _one_more(taken, seat), event.number + 1, play.trick),
+        fresh_trick(course, turn, play.played, _one_more(taken, seat), event.number + 1, (*play.closed, play.trick)),
         deal.score,
+        deal.incidents,
     )
 
 
@@ -204,10 +206,12 @@ def legal_cards(play: Play, held: int) -> int:
     return playable(held, play.led, play.course.trumps)
 
 
-def legal_plays(deal: Deal, seat: int) -> Iterator[PlayCard]:
-    """Every card that is accepted from the seat on turn, suits S C D H, each upward; `hand` stands only for another seat's card."""
+def legal_plays(deal: Deal, seat: int, only: int = DECK) -> Iterator[PlayCard]:
+    """Every card of the mask `only` that is accepted from the seat on turn, suits S C D H, each upward; `hand` stands only for another
+    seat's card.
+    """
     if deal.play is None:
         return
     turn = deal.play.turn
-    for card in card_numbers(legal_cards(deal.play, deal.held(turn))):
+    for card in card_numbers(legal_cards(deal.play, deal.held(turn)) & only):
         yield PlayCard(CARDS[card], None if turn == seat else turn)

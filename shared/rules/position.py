@@ -13,11 +13,12 @@ import msgspec
 from shared.rules.cards import DECK
 from shared.rules.convention import Convention
 from shared.rules.game_events import CardPlayed, TalonCardOpened
+from shared.rules.incidents import Incidents, Pending
 from shared.rules.seats import DUMMY
 from shared.rules.series import Series
 from shared.rules.sheet import Sheet
 
-Phase: TypeAlias = Literal["auction", "discard", "contract", "whist", "lay", "play", "scored"]
+Phase: TypeAlias = Literal["auction", "discard", "contract", "whist", "lay", "play", "claim", "remedy", "scored"]
 
 #: Cards on the table, in order, as the events that laid them.
 Cards: TypeAlias = tuple[CardPlayed | TalonCardOpened, ...]
@@ -121,9 +122,8 @@ class Play(msgspec.Struct, frozen=True, gc=False):
     """The trick on the table and those that are closed.
 
     `turn` is the seat whose card comes next and `left` how many are still to come; `led` is the mask of the suit led (0 before the lead),
-    `beating` of the cards that would take the trick from `winner`, `played` of all cards played. `trick` and `previous` are the cards of
-    this trick and of the last closed one (3.9.8) in order, as the events that laid them. `taken` counts tricks by hand; `number` counts
-    from 1.
+    `beating` of the cards that would take the trick from `winner`, `played` of all cards played. `trick` are the cards of this trick
+    in order, as the events that laid them, and `closed` those of each closed one. `taken` counts tricks by hand; `number` counts from 1.
     """
 
     course: Course
@@ -136,7 +136,12 @@ class Play(msgspec.Struct, frozen=True, gc=False):
     played: int
     taken: tuple[int, ...]
     number: int
-    previous: Cards
+    closed: tuple[Cards, ...] = ()
+
+    @property
+    def previous(self) -> Cards:
+        """The last closed trick, which anybody may ask to see (3.9.8); empty in the first."""
+        return self.closed[-1] if self.closed else ()
 
 
 class Score(msgspec.Struct, frozen=True, gc=False):
@@ -147,7 +152,10 @@ class Score(msgspec.Struct, frozen=True, gc=False):
 
 
 class Deal(msgspec.Struct, frozen=True, gc=False):
-    """One deal. `to_act` is the seat that it waits for, None when it is scored. For what a seat holds now ask `held`."""
+    """One deal. `to_act` is the seat that it waits for, None when it is scored. For what a seat holds now ask `held`.
+
+    `incidents` and `pending` are None in a deal that nobody interrupted (`incidents.py`).
+    """
 
     setup: Setup
     phase: Phase
@@ -157,6 +165,8 @@ class Deal(msgspec.Struct, frozen=True, gc=False):
     game: Game
     play: Play | None
     score: Score | None
+    incidents: Incidents | None = None
+    pending: Pending | None = None
 
     def held(self, seat: int) -> int:
         """The cards that `seat`, or the dummy, holds now."""
@@ -190,6 +200,6 @@ class Deal(msgspec.Struct, frozen=True, gc=False):
         return tuple(hand for hand in range(len(self.full_hands)) if self.game.laid >> hand & 1)
 
 
-def fresh_trick(course: Course, turn: int, played: int, taken: tuple[int, ...], number: int, previous: Cards = ()) -> Play:
+def fresh_trick(course: Course, turn: int, played: int, taken: tuple[int, ...], number: int, closed: tuple[Cards, ...] = ()) -> Play:
     """Trick `number` before its first card: whatever `turn` leads holds it at first."""
-    return Play(course, turn, (), 3, 0, DECK, NOBODY, played, taken, number, previous)
+    return Play(course, turn, (), 3, 0, DECK, NOBODY, played, taken, number, closed)

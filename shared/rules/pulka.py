@@ -122,6 +122,11 @@ def to_act(pulka: Pulka) -> int | None:
     return cutter(pulka) if phase(pulka) == "cut" else None
 
 
+def waits_for_answer(pulka: Pulka) -> bool:
+    """Whether somebody must answer before the game goes on (`incidents.py`)."""
+    return pulka.deal is not None and pulka.deal.pending is not None
+
+
 def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
     """Every move that `seat` may make now; of the cuts, one."""
     if pulka.deal is not None:

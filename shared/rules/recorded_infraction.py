@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
@@ -12,6 +13,7 @@ from shared.rules.game_result import ONE_TRICK
 from shared.rules.outcome import Infraction
 from shared.rules.refusal import Malformed
 from shared.rules.score_infractions import IN_POINTS
+from shared.rules.seats import MOST
 from shared.rules.sheet_document import MOST_WHISTS, Number, Triple, by_seat, read_whists
 
 #: Rules that say what follows in undertricks, which the others may prove to be more.
@@ -99,6 +101,16 @@ def _column(value: Number | tuple[Number, ...] | None, offender: int, players: i
     if not isinstance(value, tuple):
         return ((offender, amounts.read(value, path)),)
     return tuple(enumerate(by_seat(value, players, path)))
+
+
+def recorded(documents: Iterable[dict[str, Any]]) -> tuple[Infraction, ...]:
+    """The infractions that `infraction_document` wrote."""
+    found: list[Infraction] = []
+    for document in documents:
+        columns = [column for column in (document.get("mountain"), document.get("pool")) if column is not None]
+        players = len(columns[0]) if columns else MOST
+        found += read_infractions((msgspec.convert(document, InfractionDocument),), players, "infractions").infractions
+    return tuple(found)
 
 
 def infraction_document(one: Infraction, players: int) -> dict[str, Any]:

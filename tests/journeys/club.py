@@ -145,6 +145,8 @@ class Party:
         move = self.random.choice(view["legal"])
         if move["type"] == "discard":
             move["cards"] = self.random.sample(view["hand"].split(), 2)
+        if move["type"] == "claim":
+            move["tricks"] = 0 if view["contract"] == "misere" else self.random.randint(0, 10 - sum(view["tricks"]))
         return move
 
     def step(self) -> dict:

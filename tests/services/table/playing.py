@@ -12,8 +12,9 @@ from shared.events.address import new_id
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
 from shared.rules import pulka as match
+from shared.rules.claiming import may_claim
 from shared.rules.convention import resolve
-from shared.rules.moves import AnyMove
+from shared.rules.moves import AnyMove, Claim
 from shared.rules.pulka import OpenPulka
 
 KEYS = MasterKeys((("tests", bytes(range(32))),))
@@ -25,13 +26,16 @@ BEGAN = 1_764_000_000_000  # milliseconds since 1970
 class Playing:
     """One table and a clock that moves when it is told to."""
 
-    def __init__(self, convention: str = "sochi", players: int = 3, target: int | None = 4, terms: dict | None = None, seed: int = 1):
+    def __init__(
+        self, convention: str = "sochi", players: int = 3, target: int | None = 4, terms: dict | None = None, seed: int = 1, claims=0.0
+    ):
         self.store = MemoryStore()
         self.log = MemoryLog(self.store)
         self.tables = Tables(self.log, TableCodec(KEYS))
         self.terms = terms or {}
         self.opening = OpenPulka(resolve(convention, target), "00" * 32, players, target, PLAYERS[:players], self.terms, 0)
         self.random = random.Random(seed)
+        self.claims = claims  # the chance that who may claim does
         self.now = BEGAN
         self._keys = count()
 
@@ -55,7 +59,10 @@ class Playing:
         if match.phase(pulka) == "between_deals":
             return await self.tables.start_deal(TABLE_ID, pulka.number + 1, self.now)
         seat = match.to_act(pulka)
-        outcome = await self.send(pulka.seats[seat], self.random.choice(match.legal_moves(pulka, seat)))
+        move = self.random.choice(match.legal_moves(pulka, seat))
+        if self.claims and pulka.deal is not None and may_claim(pulka.deal, seat) and self.random.random() < self.claims:
+            move = Claim(0 if pulka.deal.contract == "misere" else self.random.randint(0, 10 - sum(pulka.deal.tricks)))
+        outcome = await self.send(pulka.seats[seat], move)
         assert isinstance(outcome, Committed), outcome
         return outcome
 
