@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from services.bots import bidding, discarding, ducking, trick_play, whisting
+from services.bots import agreeing, bidding, discarding, ducking, trick_play, whisting
 from services.bots.memory import Memory
 from services.bots.sight import read
 from shared.rules.cards import CARDS
@@ -48,7 +48,7 @@ def _wanted(view: dict[str, Any], generator: random.Random, memory: Memory) -> d
         case "play":
             return _card(view, generator, memory)
         case "claim":
-            return {"type": "answer", "accept": False}
+            return agreeing.answer(view, memory)
         case "remedy":
             return next((dict(move) for move in view["legal"] if move["choice"] == "pass"), dict(view["legal"][0]))
     return dict(view["legal"][0])

@@ -85,8 +85,11 @@ def _answer_of(event: StoredTableEvent) -> dict[str, Any] | None:
         case game.ClaimMade(seat=seat, tricks=tricks, line=line):
             plan = {"line": line.split()} if line else {}
             return {"seat": seat, "type": "claim", "tricks": tricks, **plan}
-        case game.ClaimAnswered(seat=seat, accept=accept):
+        case game.ClaimAnswered(seat=seat, accept=accept) | game.ProposalAnswered(seat=seat, accept=accept):
             return {"seat": seat, "type": "answer", "accept": accept}
+        case game.ProposalMade(seat=seat, what=what):
+            figures = {"tricks": list(event.tricks), "trick": event.trick}
+            return {"seat": seat, "type": "propose", "what": what} | {name: value for name, value in figures.items() if value}
         case game.RemedyChosen(seat=seat):
             named = {"choice": event.choice, "card": event.card, "suit": event.suit, "seat": event.hand}
             # the seat that a choice names would stand under the mover's own name, so it is left to the event

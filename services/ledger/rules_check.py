@@ -142,5 +142,7 @@ _MOVES: Final[dict[type[Event], Callable[[Any], AnyMove]]] = {
     game.Conceded: lambda _: moves.Concede(),
     game.ClaimMade: lambda event: moves.Claim(event.tricks, tuple(event.line.split()) or None),
     game.ClaimAnswered: lambda event: moves.Answer(event.accept),
+    game.ProposalMade: lambda event: moves.Propose(event.what, event.tricks or None, event.trick or None),
+    game.ProposalAnswered: lambda event: moves.Answer(event.accept),
     game.RemedyChosen: lambda event: moves.Remedy(event.choice, event.suit, event.card, event.hand),
 }

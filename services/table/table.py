@@ -27,11 +27,16 @@ from shared.rules.game_events import (
     Event,
     HandSeen,
     HeldToLine,
+    PauseAgreed,
+    ProposalAnswered,
+    ProposalMade,
     PulkaOpened,
     PulkaRefused,
     RemedyAsked,
     RemedyChosen,
     SeedAdded,
+    StopAgreed,
+    TrickShown,
     TurnTimedOut,
 )
 from shared.rules.moves import AnyMove
@@ -70,8 +75,19 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 KEEPS_THE_TURN: Final = (SeedAdded, HandSeen)  # whoever was to act still is, and his time runs on
-STOPS_THE_CLOCK: Final = (ClaimMade,)  # as a commit's first event: others are asked, and the turn waits
-GIVES_BACK: Final = (ClaimAnswered, CardExposed, HeldToLine, RemedyAsked, RemedyChosen, TurnTimedOut)  # the same turn goes on (Decision 24)
+STOPS_THE_CLOCK: Final = (ClaimMade, ProposalMade)  # as a commit's first event: others are asked, and the turn waits
+GIVES_BACK: Final = (
+    ClaimAnswered,
+    CardExposed,
+    HeldToLine,
+    RemedyAsked,
+    RemedyChosen,
+    TurnTimedOut,
+    ProposalAnswered,
+    TrickShown,
+    PauseAgreed,
+    StopAgreed,
+)  # the same turn goes on (Decision 24)
 _KEPT_BY: Final = frozenset(kind.__name__ for kind in (*KEEPS_THE_TURN, *GIVES_BACK))  # the names under which they are stored
 
 
@@ -95,7 +111,8 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
     elif stopped is not None and not all(isinstance(event, GIVES_BACK) for event in events):
         stopped = None
     if stopped is not None and not match.waits_for_answer(pulka):
-        return Table(pulka, terms, commit.revision, stopped.revision, commit.at - stopped.spent)
+        pause = sum(event.seconds for event in events if isinstance(event, PauseAgreed))
+        return Table(pulka, terms, commit.revision, stopped.revision, commit.at - stopped.spent + 1000 * pause)
     return Table(pulka, terms, commit.revision, commit.revision, commit.at, stopped)
 
 

@@ -18,7 +18,7 @@ from shared.rules.cards import CARD_NUMBER, CARDS, DECK, hand_text
 from shared.rules.convention import record
 from shared.rules.deal import Deal
 from shared.rules.game_events import CardPlayed, TalonCardOpened
-from shared.rules.incidents import Claim, Question
+from shared.rules.incidents import Claim, Proposal, Question
 from shared.rules.position import NOBODY, Course
 from shared.rules.pulka import Pulka
 from shared.rules.seats import hand_count
@@ -65,6 +65,7 @@ def view(table: Table, seat: int | None, position: str, now: int, presence: Sequ
         "sheet": pulka.sheet.document(),
         "all_pass_in_row": pulka.all_pass_in_row,
         "closed": pulka.status == "over",
+        "stopping": pulka.stopping,
         "settlement": pulka.settlement,
         "clock": {"now": now, "deadline": deadline(table), **msgspec.to_builtins(table.terms.clock)},
         "presence": list(presence),
@@ -123,6 +124,9 @@ def pending(deal: Deal) -> dict[str, Any] | None:
     match deal.pending:
         case Claim(seat=seat, tricks=tricks, line=line, waiting=waiting):
             return {"what": "claim", "seat": seat, "tricks": tricks, "line": [CARDS[card] for card in line], "asked": list(waiting)}
+        case Proposal(seat=seat, what=what, tricks=proposed, trick=number, waiting=waiting):
+            figures = {"tricks": list(proposed), "trick": number}
+            return {"what": what, "seat": seat} | {name: value for name, value in figures.items() if value} | {"asked": list(waiting)}
         case Question(of=of, choices=choices, cards=cards, rule=rule, waiting=waiting):
             named = hand_text(cards).split()
             return {"what": "remedy", "of": of, "choices": list(choices), "cards": named, "rule": rule, "asked": list(waiting)}

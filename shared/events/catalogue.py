@@ -78,6 +78,13 @@ OpenEvent = (
     | game.ClaimMade
     | game.ClaimAnswered
     | game.HeldToLine
+    | game.ProposalMade
+    | game.ProposalAnswered
+    | game.TrickShown
+    | game.BargainStruck
+    | game.PauseAgreed
+    | game.ActTakenBack
+    | game.StopAgreed
     | game.CardExposed
     | game.RemedyAsked
     | game.RemedyChosen

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shared.rules import auction, claiming, ending, exposed, interrupting, laying, play, talon, whist
+from shared.rules import auction, claiming, ending, exposed, interrupting, laying, play, proposing, taking_back, talon, whist
 from shared.rules.cards import CARD_NUMBER, DECK, mask_of
 from shared.rules.convention import Convention
 from shared.rules.game_events import (
+    ActTakenBack,
     AllPassed,
     AuctionWon,
+    BargainStruck,
     BidMade,
     CardExposed,
     CardPlayed,
@@ -32,6 +34,8 @@ from shared.rules.game_events import (
     HandsLaid,
     HeldToLine,
     PlayChosen,
+    ProposalAnswered,
+    ProposalMade,
     RemedyAsked,
     RemedyChosen,
     TalonCardOpened,
@@ -50,6 +54,7 @@ from shared.rules.moves import (
     Lay,
     Look,
     Play,
+    Propose,
     Remedy,
     Whist,
     WithoutThree,
@@ -145,6 +150,10 @@ _EVOLVE: dict[type[Event], Callable[[Deal, Any], Deal]] = {
     ClaimMade: claiming.claim_made,
     ClaimAnswered: claiming.claim_answered,
     HeldToLine: exposed.held_to_line,
+    ProposalMade: proposing.proposal_made,
+    ProposalAnswered: proposing.proposal_answered,
+    BargainStruck: proposing.bargain_struck,
+    ActTakenBack: taking_back.act_taken_back,
     CardExposed: exposed.card_exposed,
     RemedyAsked: exposed.remedy_asked,
     RemedyChosen: exposed.remedy_chosen,
@@ -175,6 +184,7 @@ _DECIDE: dict[type[DealMove], Callable[[Deal, int, Any], tuple[DealEvent, ...] |
     Play: play.decide_play,
     Concede: ending.decide_concede,
     Claim: claiming.decide_claim,
+    Propose: proposing.decide_proposal,
     Answer: interrupting.decide_answer,
     Remedy: exposed.decide_remedy,
 }

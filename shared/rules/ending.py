@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from msgspec.structs import replace
 
+from shared.rules.bargain import debt
 from shared.rules.cards import RANKS, SUIT_OF
 from shared.rules.contract import MISERE, TRICKS, is_game
 from shared.rules.game_events import Conceded, DealEvent, DealScored
@@ -72,7 +73,7 @@ def outcome(deal: Deal, taken: tuple[int, ...] = ()) -> DealOutcome:
     """What the deal leaves to be scored."""
     setup, game = deal.setup, deal.game
     trick_game = is_game(game.contract)
-    return DealOutcome(
+    result = DealOutcome(
         dealer=setup.dealer,
         contract=game.contract,
         declarer=None if game.declarer == NOBODY else game.declarer,
@@ -83,6 +84,9 @@ def outcome(deal: Deal, taken: tuple[int, ...] = ()) -> DealOutcome:
         talon_tricks=talon_gift(setup.talon) if trick_game else 0,
         talon_refused=game.discarded != 0 and game.discarded == 1 << setup.talon[0] | 1 << setup.talon[1],
     )
+    agreed = None if deal.incidents is None else deal.incidents.bargain
+    owed = None if agreed is None else debt(setup.convention, agreed, result, setup.players, setup.series)
+    return result if owed is None else replace(result, infractions=(*result.infractions, owed))
 
 
 def _without_all(deal: Deal) -> tuple[int, ...]:

@@ -181,6 +181,56 @@ class HeldToLine(Event, frozen=True, tag="HeldToLine"):
     line: str
 
 
+class ProposalMade(Event, frozen=True, tag="ProposalMade"):
+    """`seat` proposed something that the others must agree to. `tricks` by seat of the whole deal with `settle_contract` and `bargain`,
+    `trick` (from 1) with `older_trick`.
+    """
+
+    seat: int
+    what: str
+    tricks: tuple[int, ...] = ()
+    trick: int = 0
+
+
+class ProposalAnswered(Event, frozen=True, tag="ProposalAnswered"):
+    """`seat` agreed or did not; the last agreement brings about what stands behind it, the first refusal ends the proposal."""
+
+    seat: int
+    accept: bool
+
+
+class TrickShown(Event, frozen=True, tag="TrickShown"):
+    """Nobody objected to a look at closed trick `number` (3.9.11.1): its cards in order, and whose they were, None for a talon card."""
+
+    number: int
+    cards: str
+    seats: tuple[int | None, ...]
+
+
+class BargainStruck(Event, frozen=True, tag="BargainStruck"):
+    """`seat` plays the defence by his plan and guarantees `tricks` (by seat) to `acceptors` (3.8.5.1)."""
+
+    seat: int
+    tricks: tuple[int, ...]
+    acceptors: tuple[int, ...]
+
+
+class PauseAgreed(Event, frozen=True, tag="PauseAgreed"):
+    """The clock stands for at most `seconds`, or until the next move."""
+
+    seconds: int
+
+
+class ActTakenBack(Event, frozen=True, tag="ActTakenBack"):
+    """`seat`'s last call, order, word or card is undone by everybody's consent (5.4.22)."""
+
+    seat: int
+
+
+class StopAgreed(Event, frozen=True, tag="StopAgreed"):
+    """The pulka ends with this deal (5.4.18)."""
+
+
 class CardExposed(Event, frozen=True, tag="CardExposed"):
     """`cards` of `seat` lie face up until they are played. `command`, `commanders`: how, and by whom in turn, they are commanded (3.9.14).
 
@@ -296,6 +346,13 @@ DealEvent = (
     | ClaimMade
     | ClaimAnswered
     | HeldToLine
+    | ProposalMade
+    | ProposalAnswered
+    | TrickShown
+    | BargainStruck
+    | PauseAgreed
+    | ActTakenBack
+    | StopAgreed
     | CardExposed
     | RemedyAsked
     | RemedyChosen

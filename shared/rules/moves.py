@@ -102,6 +102,18 @@ class Answer(Move, frozen=True, tag="answer"):
     accept: bool
 
 
+class Propose(Move, frozen=True, tag="propose"):
+    """Something that all players must agree to; one of them at a time is asked, and the first refusal ends it.
+
+    `settle_contract` (3.9.22) and `bargain` (3.8.5.1) need `tricks`, of the whole deal: one number a seat, or the declarer's alone;
+    `older_trick` (3.9.11.1) needs `trick`, from 1.
+    """
+
+    what: Literal["settle_contract", "older_trick", "bargain", "pause", "takeback", "stop_pulka"]
+    tricks: Count | tuple[Count, ...] | None = None
+    trick: Count | None = None
+
+
 class Remedy(Move, frozen=True, tag="remedy"):
     """The choice of the seat that a remedy asks (3.9.14): `card` names one that must be played, `forbid` none of the exposed ones,
     `pass` leaves it to the next or to the holder.
@@ -113,5 +125,5 @@ class Remedy(Move, frozen=True, tag="remedy"):
     seat: Seat | None = None
 
 
-DealMove = Bid | Look | Discard | WithoutThree | Declare | Whist | Lay | Play | Concede | Claim | Answer | Remedy
+DealMove = Bid | Look | Discard | WithoutThree | Declare | Whist | Lay | Play | Concede | Claim | Answer | Propose | Remedy
 AnyMove = Seed | Cut | DealMove

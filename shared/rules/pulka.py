@@ -30,6 +30,7 @@ from shared.rules.game_events import (
     PulkaOpened,
     PulkaRefused,
     SeedAdded,
+    StopAgreed,
 )
 from shared.rules.moves import AnyMove, Cut, Seed
 from shared.rules.refusal import Refused
@@ -38,6 +39,7 @@ from shared.rules.settlement import closed_reason, settlement
 from shared.rules.sheet import Sheet, empty_sheet, write
 from shared.rules.shuffle import ABSENT_CUT, DISCARD, HIGHEST_CUT, LOWEST_CUT, TALON, hand_label, seen_label
 
+BY_CONSENT = "by_consent"  # why a pulka closed before its own end (5.4.18)
 LONGEST_SEED = 64  # hex digits: 32 bytes, as much as the shuffle's key holds
 
 
@@ -55,7 +57,7 @@ class Pulka(msgspec.Struct, frozen=True):
     """A match as its events left it. `status` is `waiting`, `playing`, `over` or `refused`; `number` counts deals from 1.
 
     `dealer` deals the present deal, `next_dealer` the one after it. `commitment` is "" between two deals. What
-    was agreed (convention, players, target, seats, terms) means nothing before the pulka is opened.
+    was agreed (convention, players, target, seats, terms) means nothing before the pulka is opened. `stopping`: it ends with this deal.
     """
 
     table_id: str
@@ -77,6 +79,7 @@ class Pulka(msgspec.Struct, frozen=True):
     secrets: Secrets = Secrets()
     deal: Deal | None = None
     settlement: dict[str, Any] | None = None
+    stopping: bool = False
 
 
 # ---- Commands of the service itself; a seat's are moves. ---------------------------------------------------------------
@@ -221,6 +224,10 @@ def _scored(pulka: Pulka, event: DealScored) -> Pulka:
     )
 
 
+def _stopping(pulka: Pulka, _: StopAgreed) -> Pulka:
+    return msgspec.structs.replace(pulka, stopping=True)
+
+
 def _revealed(pulka: Pulka, _: DealRevealed) -> Pulka:
     return msgspec.structs.replace(pulka, deal=None, commitment="", secrets=Secrets())
 
@@ -326,7 +333,7 @@ def _finished(pulka: Pulka, events: tuple[Event, ...]) -> tuple[Event, ...]:
     if isinstance(events[-1], DealScored):
         after = reduce(evolve, done, pulka)
         done.append(_reveal(after))
-        reason = closed_reason(after.convention, after.target, after.sheet, after.number)
+        reason = closed_reason(after.convention, after.target, after.sheet, after.number) or (BY_CONSENT if after.stopping else None)
         if reason is not None:
             done.append(PulkaClosed(reason, settlement(after.convention, after.target, after.sheet)))
     return tuple(done)
@@ -352,5 +359,6 @@ _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
     HandSeen: _seen,
     DealScored: _scored,
     DealRevealed: _revealed,
+    StopAgreed: _stopping,
     PulkaClosed: _closed,
 }

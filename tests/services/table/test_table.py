@@ -8,7 +8,7 @@ import itertools
 import msgspec
 import pytest
 
-from services.table.table import Table, Tables, Turn, deadline, fold, initial
+from services.table.table import Table, Tables, Turn, begins_a_turn, deadline, fold, initial
 from services.table.view import view
 from shared.eventlog.aggregates import Committed, Mismatch, Nothing, RefusedAt, Request
 from shared.eventlog.memory import MemoryLog
@@ -30,10 +30,14 @@ from shared.rules.game_events import (
     DealScored,
     DealStarted,
     DeckCut,
+    PauseAgreed,
+    ProposalAnswered,
+    PulkaClosed,
     TurnTimedOut,
 )
 from shared.rules.incidents import Claim as Claimed
-from shared.rules.moves import Answer, Bid, Claim, Cut, Play, Remedy, Seed
+from shared.rules.moves import Answer, Bid, Claim, Cut, Play, Propose, Remedy, Seed
+from shared.rules.proposing import PAUSE
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 
 
@@ -315,6 +319,67 @@ async def test_a_claim_that_nobody_answers_is_refused_by_the_clock():
     assert (table.turn_revision, match.to_act(table.pulka)) == (before.turn_revision, before.pulka.deal.to_act)
     done = await playing.tables.time_out(TABLE_ID, Turn(table.turn_revision, deadline(table)), deadline(table))
     assert [type(event) for event in done.events[:2]] == [TurnTimedOut, CardPlayed]
+
+
+async def agreed(playing, seat, move):
+    """Everybody agrees to a proposal of `seat`; the last answer."""
+    answer = await playing.send(PLAYERS[seat], move)
+    while match.waits_for_answer((await playing.table()).pulka):
+        answer = await answered(playing, Answer(accept=True))
+    return answer
+
+
+async def test_an_agreed_pause_stops_the_clock_for_so_long():
+    """The turn goes on as it was, with the time of the pause on top (5.4.11) [conv]."""
+    playing = await Playing().open()
+    before = await playing.until("auction")
+    playing.now = before.turn_began + 9_000
+    asker = (match.to_act(before.pulka) + 1) % 3
+    done = await agreed(playing, asker, Propose("pause"))
+    assert isinstance(done.events[-1], PauseAgreed)
+    table = await playing.table()
+    assert (table.turn_revision, match.to_act(table.pulka)) == (before.turn_revision, match.to_act(before.pulka))
+    assert deadline(table) == playing.now + 20_000 + 1_000 * PAUSE
+    assert not begins_a_turn(done.commit)  # whoever looks at the clocks folds the table
+    await playing.step()
+    assert deadline(await playing.table()) == playing.now + 30_000
+
+
+async def test_a_proposal_dies_with_a_refusal_by_the_clock():
+    """Who does not answer has not agreed; the clock of the turn has stood meanwhile (3.9.22) [conv]."""
+    playing = await Playing().open()
+    before = await playing.until("auction")
+    await playing.send(PLAYERS[0], Propose("stop_pulka"))
+    asked = await playing.table()
+    done = await playing.tables.time_out(TABLE_ID, Turn(asked.turn_revision, deadline(asked)), deadline(asked))
+    assert [type(event) for event in done.events] == [TurnTimedOut, ProposalAnswered]
+    table = await playing.table()
+    assert (match.phase(table.pulka), table.turn_revision, table.pulka.stopping) == ("auction", before.turn_revision, False)
+
+
+@pytest.mark.parametrize(("convention", "players"), [("sochi", 3), ("leningrad", 4)])
+async def test_5_4_18_a_pulka_that_all_agree_to_stop_ends_with_its_deal(convention, players):
+    """The deal is played to its end, then each one's shortage counts and the pulka is closed (5.4.18)."""
+    playing = await Playing(convention, players, target=50).open()
+    await playing.until("auction")
+    await agreed(playing, players - 1, Propose("stop_pulka"))
+    assert (await playing.table()).pulka.stopping
+    outcome = None
+    while (await playing.table()).pulka.status != "over":
+        outcome = await playing.step()
+    assert [type(event) for event in outcome.events[-3:]] == [DealScored, DealRevealed, PulkaClosed]
+    closed, pulka = outcome.events[-1], (await playing.table()).pulka
+    assert (closed.reason, pulka.number) == ("by_consent", 1)
+    weight = pulka.convention.pool_weight
+    shortage = [high + weight * (50 - pool) for high, pool in zip(pulka.sheet.mountain, pulka.sheet.pool, strict=True)]
+    assert (closed.settlement["mountain"], sum(closed.settlement["rounded"])) == (shortage, 0)
+
+
+async def test_before_the_cards_are_dealt_nothing_is_proposed():
+    """Proposals are made in a deal; there is nothing to interrupt before it (5.4.18) [conv]."""
+    playing = await Playing().open()
+    outcome = await playing.send(PLAYERS[0], Propose("stop_pulka"))
+    assert (outcome.refused.code, outcome.refused.rule) == ("wrong_phase", "3.2.5")
 
 
 async def test_everybody_sees_what_is_pending_and_exposed():

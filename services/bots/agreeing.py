@@ -1,0 +1,100 @@
+"""What a built-in player says to claims and proposals: yes to what he can prove, or what costs him nothing; else no (3.9.14.4, 3.9.22).
+
+A claim is proved without search: the claimer, on lead, has so many tricks that stand whatever the others hold. Cards that nobody has shown
+count against him.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from services.bots.memory import Memory
+from services.bots.sight import HIGHER
+from shared.rules.cards import CARD_NUMBER, DECK, SUIT_MASKS, card_numbers, mask_of
+from shared.rules.contract import MISERE, STRAIN, STRAINS, TRICKS
+from shared.rules.seats import hands_at_play
+
+#: What nobody is hurt by: a look at an older trick, a pause, and the end of a pulka that somebody has to leave (5.4.18).
+_FREE: Final = ("older_trick", "pause", "stop_pulka")
+
+
+def answer(view: dict[str, Any], memory: Memory) -> dict[str, Any]:
+    """The answer to what is pending."""
+    pending = view["pending"] or {}
+    match pending.get("what"):
+        case "claim":
+            accept = _right_claim(view, pending, memory)
+        case "settle_contract":
+            accept = _all_mine(view, pending["tricks"])
+        case what:
+            accept = what in _FREE
+    return {"type": "answer", "accept": accept}
+
+
+def _right_claim(view: dict[str, Any], claim: dict[str, Any], memory: Memory) -> bool:
+    """Whether the claimed tricks are the claimer's whatever the others do, and the rest is ours."""
+    claimer, declarer, left = claim["seat"], view["declarer"], TRICKS - sum(view["tricks"])
+    claimed: int = claim["tricks"]
+    if view["contract"] == MISERE:
+        return bool(claimer == declarer) and safe_misere(view)
+    if claimer == declarer:
+        whisters = [seat for seat, call in enumerate(view["calls"]) if call == "whist"]
+        ours = len(whisters) == 1 or claimed == left  # two whisters would have to share the rest, as nobody can foresee
+    else:
+        ours = view["seat"] == declarer  # to the other whister a whister's claim leaves nothing
+    return bool(ours) and claimed <= sure_tricks(view, claimer, memory)
+
+
+def sure_tricks(view: dict[str, Any], claimer: int, memory: Memory) -> int:
+    """Tricks that the claimer's hand takes one after the other from the lead: top cards, after the trumps of the others are drawn.
+
+    None counts when he is not on lead, or the lead comes from another hand that he plays.
+    """
+    trick, held = view["trick"], view["hands"][claimer]
+    if not held or trick is None or trick["cards"] or trick["talon"]:
+        return 0
+    hand = mask_of(held)
+    if hand.bit_count() != TRICKS - sum(view["tricks"]):
+        return 0
+    out = DECK & ~hand & ~mask_of(" ".join(dict.fromkeys(memory.out)))
+    trump = STRAINS.index(STRAIN[view["contract"]])
+    if trump < len(SUIT_MASKS):
+        trumps, theirs = hand & SUIT_MASKS[trump], out & SUIT_MASKS[trump]
+        if _standing(trumps, theirs) < theirs.bit_count():
+            return _standing(trumps, theirs)
+    return sum(_standing(hand & suit, out & suit) for suit in SUIT_MASKS)
+
+
+def _standing(mine: int, theirs: int) -> int:
+    """How many of `mine`, cards of one suit led from the top, stand: all, if the higher ones outlast `theirs`."""
+    tops = sum(not HIGHER[card] & theirs for card in card_numbers(mine))
+    return mine.bit_count() if tops >= theirs.bit_count() else tops
+
+
+def safe_misere(view: dict[str, Any]) -> bool:
+    """Whether no play can catch the declarer's hand, all hands lying open: in each suit his lowest card is under the lowest that is out,
+    the second lowest under the second, and so on; on lead he needs a suit in which somebody must go above him.
+    """
+    declarer, order = view["declarer"], hands_at_play(view["players"], view["dealer"])
+    if any(view["hands"][hand] is None for hand in order):
+        return False
+    own = mask_of(view["hands"][declarer])
+    table = [CARD_NUMBER[card] for _, card in (view["trick"] or {"cards": []})["cards"]]
+    out = sum(mask_of(view["hands"][hand]) for hand in order if hand != declarer) | sum(1 << card for card in table)
+    for suit in SUIT_MASKS:
+        pairs = zip(card_numbers(own & suit), card_numbers(out & suit), strict=False)  # the longer one's rest meets nobody
+        if any(mine > theirs for mine, theirs in pairs):
+            return False
+    leads = not table and own.bit_count() == TRICKS - sum(view["tricks"]) and view["pending"]["seat"] == declarer
+    return not leads or any(own & suit and out & suit for suit in SUIT_MASKS)
+
+
+def _all_mine(view: dict[str, Any], tricks: list[int]) -> bool:
+    """Whether a settlement leaves the player's side every trick that is still to come, which he could not better."""
+    seat, declarer = view["seat"], view["declarer"]
+    taken: list[int] = view["tricks"]
+    rest = TRICKS - sum(taken)
+    if seat == declarer:
+        return bool(tricks[declarer] == taken[declarer] + rest)
+    sole = [one for one, call in enumerate(view["calls"]) if call == "whist"] == [seat]
+    return bool(tricks[declarer] == taken[declarer] and (sole or tricks[seat] == taken[seat] + rest))
