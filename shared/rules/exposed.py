@@ -240,4 +240,5 @@ def default_remedy(deal: Deal) -> Remedy:
     """Silence: nobody names or demands a card; an exposed card that nobody forbids is played, the lowest first."""
     remedies = list(legal_remedies(deal))
     free = [one for one in remedies if one.choice == "pass"]
-    return free[0] if free else min(remedies, key=lambda one: (CARD_NUMBER[one.card] % 8, CARD_NUMBER[one.card]) if one.card else (-1, 0))
+    named = sorted((CARD_NUMBER[one.card] % 8, CARD_NUMBER[one.card], place) for place, one in enumerate(remedies) if one.card)
+    return free[0] if free else remedies[named[0][-1]] if named else remedies[0]
