@@ -78,8 +78,8 @@ def test_an_example_answers_as_printed(kind, text, answer):
 
 
 def test_there_are_examples():
-    """Two score files, a deal record of three and of two players, and a refused one."""
-    assert [param.values[0] for param in examples()] == ["score", "score", "replay", "replay", "replay"]
+    """Two score files, deal records of three and of two players, a refused one, and one that a claim ends."""
+    assert [param.values[0] for param in examples()] == ["score", "score", *["replay"] * 4]
 
 
 def test_every_json_block_is_json():

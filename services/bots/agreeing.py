@@ -50,25 +50,30 @@ def sure_tricks(view: dict[str, Any], claimer: int, memory: Memory) -> int:
 
     None counts when he is not on lead, or the lead comes from another hand that he plays.
     """
-    trick, held = view["trick"], view["hands"][claimer]
-    if not held or trick is None or trick["cards"] or trick["talon"]:
+    trick, held, last = view["trick"], view["hands"][claimer], view["last_trick"]
+    order = hands_at_play(view["players"], view["dealer"])
+    leader = order[0] if last is None else last["winner"]
+    if not held or trick is None or trick["cards"] or leader != claimer:
         return 0
     hand = mask_of(held)
-    if hand.bit_count() != TRICKS - sum(view["tricks"]):
-        return 0
-    out = DECK & ~hand & ~mask_of(" ".join(dict.fromkeys(memory.out)))
+    others = [view["hands"][one] for one in order if one != claimer]
+    if claimer == view["declarer"] and None not in others:
+        against = [mask_of(one) for one in others]
+    else:  # what is hidden may all lie in one hand
+        against = [DECK & ~hand & ~mask_of(" ".join(dict.fromkeys(memory.out)))]
     trump = STRAINS.index(STRAIN[view["contract"]])
     if trump < len(SUIT_MASKS):
-        trumps, theirs = hand & SUIT_MASKS[trump], out & SUIT_MASKS[trump]
-        if _standing(trumps, theirs) < theirs.bit_count():
-            return _standing(trumps, theirs)
-    return sum(_standing(hand & suit, out & suit) for suit in SUIT_MASKS)
+        suit = SUIT_MASKS[trump]
+        drawn = _standing(hand & suit, [theirs & suit for theirs in against])
+        if drawn < max((theirs & suit).bit_count() for theirs in against):
+            return drawn
+    return sum(_standing(hand & suit, [theirs & suit for theirs in against]) for suit in SUIT_MASKS)
 
 
-def _standing(mine: int, theirs: int) -> int:
-    """How many of `mine`, cards of one suit led from the top, stand: all, if the higher ones outlast `theirs`."""
-    tops = sum(not HIGHER[card] & theirs for card in card_numbers(mine))
-    return mine.bit_count() if tops >= theirs.bit_count() else tops
+def _standing(mine: int, against: list[int]) -> int:
+    """How many of `mine`, cards of one suit led from the top, stand: all, if those without a higher one against them outlast every hand."""
+    tops = sum(not any(HIGHER[card] & theirs for theirs in against) for card in card_numbers(mine))
+    return mine.bit_count() if tops >= max(theirs.bit_count() for theirs in against) else tops
 
 
 def safe_misere(view: dict[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from shared.rules.ending import scored
 from shared.rules.game_events import CardExposed, ClaimAnswered, ClaimMade, DealEvent, HeldToLine
 from shared.rules.incidents import NONE, Claim
 from shared.rules.moves import Claim as MakeClaim
-from shared.rules.position import NOBODY, Deal, bit
+from shared.rules.position import NOBODY, Deal, Play, bit
 from shared.rules.refusal import Refused
 from shared.rules.seats import clockwise_from, defenders
 
@@ -30,13 +30,14 @@ def claim_made(deal: Deal, event: ClaimMade) -> Deal:
 
 
 def claim_answered(deal: Deal, event: ClaimAnswered) -> Deal:
-    """The next is asked, or nobody: the score follows. A refusal gives the turn back to the claimer."""
+    """The next is asked, or nobody: the tricks are taken, and the score follows. A refusal gives the turn back to the claimer."""
     claim = deal.pending
     if not isinstance(claim, Claim):
         return deal
+    if event.accept and len(claim.waiting) > 1:
+        return replace(deal, to_act=claim.waiting[1], pending=replace(claim, waiting=claim.waiting[1:]))
     if event.accept:
-        waiting = claim.waiting[1:]
-        return replace(deal, to_act=waiting[0] if waiting else None, pending=replace(claim, waiting=waiting))
+        return replace(deal, to_act=None, play=taken_as(deal, agreed_tricks(deal, claim)), pending=replace(claim, waiting=()))
     incidents = deal.incidents or NONE
     return replace(
         deal,
@@ -103,9 +104,10 @@ def shared_out(deal: Deal, declarers: int) -> tuple[int, ...]:
     return tuple(tricks)
 
 
-def by_hand(deal: Deal, tricks: tuple[int, ...]) -> tuple[int, ...]:
-    """Tricks by seat as tricks by hand: a dummy's are with its defender's already (Decision 19)."""
-    return tricks + (0,) * (len(deal.full_hands) - len(tricks))
+def taken_as(deal: Deal, tricks: tuple[int, ...]) -> Play | None:
+    """The play with these `tricks` by seat taken, as everybody agreed; a dummy's are with its defender's already (Decision 19)."""
+    by_hand = tricks + (0,) * (len(deal.full_hands) - len(tricks))
+    return None if deal.play is None else replace(deal.play, taken=by_hand)
 
 
 def agreed_tricks(deal: Deal, claim: Claim) -> tuple[int, ...]:
@@ -156,11 +158,8 @@ def decide_answer(deal: Deal, claim: Claim, seat: int, accept: bool) -> tuple[De
     """The last agreement ends the deal with the claimed tricks; the first refusal lets it go on (Decision 24)."""
     answered = ClaimAnswered(seat, accept)
     if accept:
-        return (
-            (answered,)
-            if len(claim.waiting) > 1
-            else (answered, scored(claim_answered(deal, answered), by_hand(deal, agreed_tricks(deal, claim))))
-        )
+        after = claim_answered(deal, answered)
+        return (answered,) if after.play is None or after.to_act is not None else (answered, scored(after, after.play.taken))
     by = commanders(deal, claim.seat)
     lying = [(hand, deal.held(hand)) for hand in hands_of(deal, claim.seat)]
     shown = [CardExposed(hand, hand_text(held), "name", by, "3.9.14.4") for hand, held in lying if held]

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from shared.rules import bargain, taking_back
-from shared.rules.claiming import by_hand, left, shared_out
+from shared.rules.claiming import left, shared_out, taken_as
 from shared.rules.contract import ALL_PASS, TRICKS
 from shared.rules.ending import scored
 from shared.rules.game_events import (
@@ -57,14 +57,16 @@ def proposal_made(deal: Deal, event: ProposalMade) -> Deal:
 
 
 def proposal_answered(deal: Deal, event: ProposalAnswered) -> Deal:
-    """The next is asked; after the last, or a refusal, the game goes on where it was."""
+    """The next is asked; after the last, or a refusal, the game goes on where it was, or is settled and the score follows."""
     proposal = deal.pending
     if not isinstance(proposal, Proposal):
         return deal
     if event.accept and len(proposal.waiting) > 1:
         waiting = proposal.waiting[1:]
         return replace(deal, to_act=waiting[0], pending=replace(proposal, waiting=waiting))
-    return replace(deal, phase=proposal.phase, to_act=proposal.turn, pending=None)
+    back = replace(deal, phase=proposal.phase, to_act=proposal.turn, pending=None)
+    settled = event.accept and proposal.what == "settle_contract"
+    return replace(back, to_act=None, play=taken_as(deal, proposal.tricks)) if settled else back
 
 
 def bargain_struck(deal: Deal, event: BargainStruck) -> Deal:
@@ -154,7 +156,7 @@ def decide_answer(deal: Deal, proposal: Proposal, seat: int, accept: bool) -> tu
     after, by = proposal_answered(deal, answered), proposal.seat
     match proposal.what:
         case "settle_contract":
-            return answered, scored(after, by_hand(deal, proposal.tricks))
+            return answered, scored(after, after.play.taken if after.play is not None else ())
         case "older_trick":
             return answered, shown_trick(deal, proposal.trick)
         case "bargain":

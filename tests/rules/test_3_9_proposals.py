@@ -352,7 +352,7 @@ def test_a_record_with_proposals_replays_to_its_score():
     ]
     cards = {"hands": [FIRST, SECOND, THIRD], "talon": "7C 8C"}
     answer = replay_document({"convention": "sochi", "players": 3, "dealer": 2, "moves": moves, **cards})
-    assert (answer["phase"], answer["tricks"], answer["score"]["pool"]) == ("scored", [0, 0, 0], [2, 0, 0])
+    assert (answer["phase"], answer["tricks"], answer["score"]["pool"]) == ("scored", [10, 0, 0], [2, 0, 0])
     assert [event["type"] for event in answer["events"]][-3:] == ["ProposalAnswered", "ProposalAnswered", "DealScored"]
 
 

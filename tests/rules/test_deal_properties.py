@@ -15,7 +15,7 @@ from shared.rules.contract import LADDER, STRAIN
 from shared.rules.deal import Deal, decide, default_move, evolve, legal_moves, offer
 from shared.rules.ending import outcome_of
 from shared.rules.game_events import CardPlayed, DealEvent, DealScored, TalonCardOpened, TrickWon
-from shared.rules.moves import Bid, Concede, Declare, Discard, Lay, Look, Play, Whist, WithoutThree
+from shared.rules.moves import Answer, Bid, Concede, Declare, Discard, Lay, Look, Play, Remedy, Whist, WithoutThree
 from shared.rules.recorded_deal import deal_document
 from shared.rules.refusal import Refused
 from shared.rules.replay import event_document, replay_document, replayed
@@ -186,7 +186,9 @@ def every_move(deal):
     yield from (Bid(word) for word in ("pass", *LADDER, "here", "take"))
     yield from (Declare(word) for word in LADDER)
     yield from (Whist(word) for word in ("whist", "pass", "half"))
-    yield from (Lay(open=True), Lay(open=False), Concede(), WithoutThree())
+    yield from (Lay(open=True), Lay(open=False), Concede(), WithoutThree(), Answer(accept=True), Answer(accept=False))
+    yield from (Remedy(choice) for choice in ("pass", "forbid", "card", "accept", "order"))
+    yield from (Remedy("card", card=card) for card in CARDS)
     yield from (Look(hand) for hand in hands)
     yield from (Play(card, hand) for card in CARDS for hand in hands)
     if deal.phase == "discard":

@@ -27,7 +27,7 @@ def seen(**changed):
     return {
         "seat": 1, "players": 3, "dealer": 2, "declarer": 0, "contract": "6S", "calls": [None, "whist", "pass"],
         "hands": ["AS KS QS JS TS 9S AD KD AH KH", "8S 7S AC KC QC JC TC 9C QD JD", None], "tricks": [0, 0, 0],
-        "trick": {"number": 1, "leader": None, "talon": None, "cards": []},
+        "trick": {"number": 1, "leader": None, "talon": None, "cards": []}, "last_trick": None,
         "pending": {"what": "claim", "seat": 0, "tricks": 10, "line": [], "asked": [1]},
     } | changed  # fmt: skip
 
@@ -67,6 +67,21 @@ def test_who_is_not_on_lead_has_nothing_sure():
     assert accepts(seen(trick=trick, pending=claim(tricks=0)))
 
 
+def test_who_claims_while_another_hand_leads_has_nothing_sure():
+    """Of a player with two hands only the one on lead could cash its tops."""
+    last = {"number": 1, "leader": 0, "talon": None, "cards": [[0, "7C"], [1, "8C"], [2, "9C"]], "winner": 2}
+    held = {"hands": [None, "AS KS QS JS TS 9S AD KD AH", None], "contract": "6NT", "seat": 0}
+    assert sure_tricks(seen(**held, last_trick=last), 1, NEW) == 0
+    assert sure_tricks(seen(**held, last_trick=last | {"winner": 1}), 1, NEW) == 9
+
+
+def test_open_hands_say_how_long_the_trumps_last():
+    """Three trumps that lie two and one fall in two rounds, which nobody knows while the hands are closed."""
+    hands = ["AS KS 9S 8S 7S AD KD QD AH KH", "QS JS AC KC QC JC TC 9C 9D 8D", "TS JD TD 7D QH JH TH 9H 8H 7H"]
+    assert sure_tricks(seen(hands=hands), 0, NEW) == 10
+    assert sure_tricks(seen(hands=[hands[0], hands[1], None]), 0, NEW) == 2
+
+
 def test_what_two_whisters_would_have_to_share_is_refused():
     """Of a pair's rest nobody can say whose it is."""
     pair = {"calls": [None, "whist", "whist"]}
@@ -76,7 +91,7 @@ def test_what_two_whisters_would_have_to_share_is_refused():
 
 def test_a_whisters_claim_is_answered_by_the_declarer_only():
     """To the other whister it leaves nothing."""
-    held = {"hands": [None, "AS KS QS JS TS 9S AD KD AH KH", None], "contract": "6NT"}
+    held = {"hands": [None, "AS KS QS JS TS 9S AD KD AH KH", None], "contract": "6NT", "last_trick": {"winner": 1}}
     asks = claim(seat=1, tricks=4)
     assert accepts(seen(**held, seat=0, pending=asks))
     assert not accepts(seen(**held, seat=2, calls=[None, "whist", "whist"], pending=asks))
@@ -125,7 +140,7 @@ def claimed(deal, tricks):
     return played(deal, Claim(tricks))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(120))
 def test_whatever_the_others_play_the_sure_tricks_are_taken(seed):
     """The claimer leads trumps, then tops, and the defenders play any cards: he takes what was proved."""
     rng = random.Random(seed)
@@ -133,14 +148,14 @@ def test_whatever_the_others_play_the_sure_tricks_are_taken(seed):
     rest = [card for card in CARDS if card not in hand]
     rng.shuffle(rest)
     hands = tuple(" ".join(cards) for cards in (hand, rest[:10], rest[10:20]))
-    contract = rng.choice(("6S", "6H", "6NT"))
-    words = f"{contract} pass pass {rest[20]}/{rest[21]} {contract} whist pass closed"
+    contract, laid = rng.choice(("6S", "6H", "6NT")), rng.choice(("open", "closed"))
+    words = f"{contract} pass pass {rest[20]}/{rest[21]} {contract} whist pass {laid}"
     deal = after(dealt_table(hands=hands, talon=" ".join(rest[20:])), words)
     sure = sure_tricks(shown(claimed(deal, 0), 1), 0, NEW)
     taken, trump = 0, contract[1] if contract != "6NT" else ""
     for _ in range(sure):
         held = [CARDS[card] for card in card_numbers(deal.held(0))]
-        others = deal.held(1) | deal.held(2) | mask_of(" ".join(rest[20:]))
+        others = deal.held(1) | deal.held(2) | (mask_of(" ".join(rest[20:])) if laid == "closed" else 0)
         tops = [card for card in held if not HIGHER[CARD_NUMBER[card]] & others]
         lead = max(tops, key=lambda card: (card[1] == trump, CARD_NUMBER[card]))
         deal = played(deal, Play(lead))
