@@ -1,8 +1,12 @@
 """Mutation testing of the rules: does a test fail when one thing in `shared/rules` is wrong?
 
-`python -m tests.rules.mutants --sample 150 --seed 1` changes one operator, number, word or condition at a time in a copy of the tree, runs
-the tests of the rules on it until one fails, and prints one JSON line a mutant, then a summary. `--only auction.py:180` runs the mutants of
-one line again. Survivors are looked at by hand and stand in `MUTANTS.md`.
+`python -m tests.rules.mutants --sample 150 --seed 1` changes one operator, number, word or condition at a time, runs the tests of the rules
+on it until one fails, and prints one JSON line a mutant, then a summary. `--only auction.py:180` runs the mutants of one line again.
+Survivors are looked at by hand and stand in `MUTANTS.md`.
+
+The tests are collected once, then each mutant has a child of that process. A change inside of a function is made there, in memory; one that
+counts at import (a table, a field, a default) is made in a copy of the tree and imported afresh, as is whatever survived in memory, since
+what was worked out at import would not have seen it.
 
 What is not changed: docstrings, annotations, sentences for people (any text with a space), and what only type checkers read.
 """
@@ -11,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib
 import json
 import os
 import random
@@ -20,20 +23,25 @@ import signal
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterator
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import hypothesis
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 RULES = "shared/rules"
-#: Deterministic tests first: they are quick, and kill most. `test_coverage` reads the text of the rules instead of running them.
-QUICK = ("test_[1-5]_*.py", "test_behaviour_cases.py", "test_code_scoring_cases.py", "test_offer.py", "test_convention.py")
-SLOW = ("test_s*.py", "test_replay.py", "test_perft.py", "test_deal_properties.py")
+#: What kills most comes first; all other tests of the rules follow. `test_coverage` reads the text of the rules instead of running them.
+FIRST = ("test_convention.py", "test_behaviour_cases.py", "test_1_general.py", "test_replay.py", "test_code_scoring_cases.py")
 LEFT_OUT = ("test_coverage.py",)
 #: As in pyproject.toml, but for warnings: pytest warns of modules that were loaded before it, as here they are on purpose.
-SETTINGS = "[pytest]\npythonpath = .\nasyncio_mode = auto\naddopts = --import-mode=importlib\n"
-PATIENCE = 240  # seconds for one mutant on a busy machine; all tests of the rules take about 25 on a quiet one
+SETTINGS = (
+    "[pytest]\npythonpath = .\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\naddopts = --import-mode=importlib\n"
+)
+PATIENCE = 240  # seconds for one mutant on a busy machine; all tests of the rules take about 10 on a quiet one
 
 COMPARED = {
     ast.Eq: "!=", ast.NotEq: "==", ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.In: "not in", ast.NotIn: "in",
@@ -54,6 +62,11 @@ class Mutant(NamedTuple):
     end: int
     old: str
     new: str
+    in_function: bool
+
+    def applied(self, whole: bytes) -> bytes:
+        """The file with the change."""
+        return whole[: self.start] + self.new.encode() + whole[self.end :]
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
@@ -63,7 +76,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     offsets = [0]
     for line in text.encode().splitlines(keepends=True):
         offsets.append(offsets[-1] + len(line))
-    passed_over = _not_run(tree)
+    passed_over, later = _not_run(tree), _run_when_called(tree)
     for node in ast.walk(tree):
         if node in passed_over or not hasattr(node, "col_offset"):
             continue
@@ -71,7 +84,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         end = offsets[node.end_lineno - 1] + node.end_col_offset
         old = text.encode()[start:end].decode()
         for new in _changes(node):
-            yield Mutant(path.name, node.lineno, start, end, old, f"({new})")
+            yield Mutant(path.name, node.lineno, start, end, old, f"({new})", node in later)
 
 
 def _not_run(tree: ast.Module) -> set[ast.AST]:
@@ -96,6 +109,12 @@ def _not_run(tree: ast.Module) -> set[ast.AST]:
                 inside = [node.args[0]]
         found.update(each for one in inside if one is not None for each in ast.walk(one))
     return found
+
+
+def _run_when_called(tree: ast.Module) -> set[ast.AST]:
+    """Nodes in the bodies of functions; their decorators and defaults count at import."""
+    bodies = (line for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for line in node.body)
+    return {node for line in bodies for node in ast.walk(line)}
 
 
 def _changes(node: ast.AST) -> Iterator[str]:
@@ -133,6 +152,82 @@ def sample(size: int, seed: int) -> list[Mutant]:
     return drawn
 
 
+# ---- in memory ---------------------------------------------------------------------------------------------------------
+
+
+class Loop:
+    """A plugin of pytest that runs the collected tests once for each mutant, in children."""
+
+    def __init__(self, chosen: list[Mutant], place: Path) -> None:
+        self.chosen, self.place = chosen, place
+        self.counted: Counter[str] = Counter()
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Instead of running the tests: run them for no mutant, which must succeed, then for each."""
+        if _in_child(lambda: _run(session)) or _in_child(lambda: _start_afresh(self.place)):
+            raise pytest.UsageError("the tests fail without any mutant")
+        for number, mutant in enumerate(self.chosen):
+            how = _in_child(lambda one=mutant: _changed_in_memory(one) or _run(session)) if mutant.in_function else ""
+            how = how or self._from_a_copy(mutant, 1_000_000_000 + number)
+            self.counted[how or "survived"] += 1
+            _tell({"how": how or "survived", "at": f"{mutant.file}:{mutant.line}", "old": mutant.old, "new": mutant.new})
+        return True
+
+    def _from_a_copy(self, mutant: Mutant, stamp: int) -> str:
+        target = self.place / RULES / mutant.file
+        whole = target.read_bytes()
+        target.write_bytes(mutant.applied(whole))
+        os.utime(target, (stamp, stamp))  # no second is used twice, so that no compiled file stands for another text
+        try:
+            return _in_child(lambda: _start_afresh(self.place))
+        finally:
+            target.write_bytes(whole)
+
+
+def _run(session: pytest.Session) -> int:
+    """The collected tests until the first failure."""
+    for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.testsfailed:
+            return 1
+    return 0
+
+
+def _changed_in_memory(mutant: Mutant) -> int:
+    """Puts the changed code into the functions of the loaded module; 0, as for a run that goes on."""
+    module = sys.modules[f"shared.rules.{mutant.file.removesuffix('.py')}"]
+    path = ROOT / RULES / mutant.file
+    codes = dict(_codes(compile(mutant.applied(path.read_bytes()), str(path), "exec")))
+    for thing in vars(module).values():
+        for function in _functions(thing, module.__name__):
+            function.__code__ = codes.get(function.__qualname__, function.__code__)
+    return 0
+
+
+def _codes(code: types.CodeType) -> Iterator[tuple[str, types.CodeType]]:
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield inner.co_qualname, inner
+            yield from _codes(inner)
+
+
+def _functions(thing: object, module: str) -> Iterator[types.FunctionType]:
+    """The functions of `module` in one of its names: itself, what a cache wraps, a class's methods and properties."""
+    if getattr(thing, "__module__", "") != module:
+        return
+    if isinstance(thing, type):
+        for one in list(vars(thing).values()):
+            yield from _functions(one.fget if isinstance(one, property) else one, module)
+    elif isinstance(thing, types.FunctionType):
+        yield thing
+    elif hasattr(thing, "cache_clear"):
+        thing.cache_clear()
+        yield from _functions(thing.__wrapped__, module)
+
+
+# ---- afresh ------------------------------------------------------------------------------------------------------------
+
+
 def copied() -> Path:
     """A copy of what the tests of the rules need; the tree itself is never changed."""
     place = Path(tempfile.mkdtemp(prefix="mutants-"))
@@ -142,58 +237,51 @@ def copied() -> Path:
     return place
 
 
-def killed(place: Path, mutant: Mutant, stamp: int) -> str:
-    """How it went with `mutant` in the copy: "killed", "timeout" (which kills too) or "survived"."""
-    target = place / RULES / mutant.file
-    whole = target.read_bytes()
-    target.write_bytes(whole[: mutant.start] + mutant.new.encode() + whole[mutant.end :])
-    os.utime(target, (stamp, stamp))  # no second is used twice, so that no compiled file stands for another text
-    try:
-        for patterns in (QUICK, SLOW):
-            how = _tested(place, patterns)
-            if how:
-                return how
-        return "survived"
-    finally:
-        target.write_bytes(whole)
+def _start_afresh(place: Path) -> int:
+    """In the child: forgets the rules and their tests, and runs pytest on the copy."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"shared", "services", "tests"}]:
+        del sys.modules[name]
+    os.chdir(place)
+    sys.path[:] = [str(place), *(path for path in sys.path if Path(path or ".").resolve() != ROOT)]
+    return int(pytest.main(_options(place, place / "pytest.ini")))
 
 
-def _tested(place: Path, patterns: tuple[str, ...]) -> str:
-    """Runs the tests in a child of this process, which has loaded pytest already; "" if all passed."""
-    files = sorted({str(path) for pattern in patterns for path in (place / "tests" / "rules").glob(pattern) if path.name not in LEFT_OUT})
+def _options(root: Path, settings: Path) -> list[str]:
+    """Of pytest, for the tests of the rules below `root`, those of `FIRST` first; nothing is printed."""
+    files = {path.name: str(path) for path in sorted((root / "tests" / "rules").glob("test_*.py")) if path.name not in LEFT_OUT}
+    ordered = dict.fromkeys([*(files[name] for name in FIRST), *files.values()])
+    return ["-x", "-p", "no:cacheprovider", "-p", "no:terminal", "--rootdir", str(root), "-c", str(settings), *ordered]
+
+
+# ---- children ----------------------------------------------------------------------------------------------------------
+
+
+def _in_child(work: Callable[[], int]) -> str:
+    """How `work` ended in a child of this process: "" with 0, else "killed", or "timeout", which kills too."""
     child = os.fork()
     if child == 0:
         status = 3
         try:
-            status = _run(place, files)
+            silence = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(silence, stream)
+            status = work()
         finally:
             os._exit(status)  # never back into the parent's loop
     ends = time.monotonic() + PATIENCE
     while time.monotonic() < ends:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
-            return "" if os.waitstatus_to_exitcode(status) == 0 else "killed"
-        time.sleep(0.05)
+            return "killed" if os.waitstatus_to_exitcode(status) else ""
+        time.sleep(0.02)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return "timeout"
 
 
-def _run(place: Path, files: list[str]) -> int:
-    """In the child: quietly, until the first failure; Hypothesis draws the same examples each time and shrinks nothing."""
-    import hypothesis  # noqa: PLC0415 - loaded by `main` already
-    import pytest  # noqa: PLC0415
-
-    silence = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
-        os.dup2(silence, stream)
-    os.chdir(place)
-    sys.path[0] = str(place)
-    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
-    hypothesis.settings.register_profile("mutants", phases=phases, derandomize=True, database=None)
-    hypothesis.settings.load_profile("mutants")
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--rootdir", str(place), "-c", str(place / "pytest.ini")]
-    return int(pytest.main([*options, *files]))
+def _tell(line: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
 
 
 def main() -> int:
@@ -203,31 +291,26 @@ def main() -> int:
     reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("--only", help="file.py or file.py:line")
     asked = reader.parse_args()
-    for module in ("hypothesis", "pytest", "_pytest.assertion.rewrite", "msgspec", "pytest_asyncio"):
-        importlib.import_module(module)  # once, for all children
-    os.nice(19)
     if asked.only:
         file, _, line = asked.only.partition(":")
         chosen = [one for one in mutants_of(ROOT / RULES / file) if not line or one.line == int(line)]
     else:
         chosen = sample(asked.sample, asked.seed)
+    os.nice(19)
+    # Hypothesis draws the same examples each time and shrinks nothing.
+    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
+    hypothesis.settings.register_profile("mutants", phases=phases, derandomize=True, database=None)
+    hypothesis.settings.load_profile("mutants")
     place = copied()
     try:
-        clean = next((how for how in (_tested(place, QUICK), _tested(place, SLOW)) if how), "")
-        if clean:
-            print("the tests fail without any mutant", file=sys.stderr)
-            return 1
-        counted: dict[str, Counter[str]] = defaultdict(Counter)
-        for number, mutant in enumerate(chosen):
-            how = killed(place, mutant, 1_000_000_000 + number)
-            counted[mutant.file][how] += 1
-            print(json.dumps({"how": how, "at": f"{mutant.file}:{mutant.line}", "old": mutant.old, "new": mutant.new}), flush=True)
-        total = sum(counted.values(), Counter())
-        share = 1 - total["survived"] / max(1, total.total())
-        print(json.dumps({"mutants": total.total(), "seed": asked.seed, "killed": round(share, 4), **total}), flush=True)
+        loop = Loop(chosen, place)
+        status = pytest.main(_options(ROOT, place / "pytest.ini"), plugins=[loop])
+        total = loop.counted.total()
+        share = 1 - loop.counted["survived"] / max(1, total)
+        _tell({"mutants": total, "seed": asked.seed, "share killed": round(share, 4), **loop.counted})
     finally:
         shutil.rmtree(place)
-    return 0
+    return int(status)
 
 
 if __name__ == "__main__":
