@@ -8,7 +8,8 @@ The tests are collected once, then each mutant has a child of that process. A ch
 counts at import (a table, a field, a default) is made in a copy of the tree and imported afresh, as is whatever survived in memory, since
 what was worked out at import would not have seen it.
 
-What is not changed: docstrings, annotations, sentences for people (any text with a space), and what only type checkers read.
+What is not changed: docstrings, annotations, sentences for people (any text with a space), what only type checkers read, and whether a
+record is `frozen` or watched by the garbage collector.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ RULES = "shared/rules"
 #: What kills most comes first; all other tests of the rules follow. `test_coverage` reads the text of the rules instead of running them.
 FIRST = ("test_convention.py", "test_behaviour_cases.py", "test_1_general.py", "test_replay.py", "test_code_scoring_cases.py")
 LEFT_OUT = ("test_coverage.py",)
+#: Quick tests of other folders that hold the rules' documents to their word: the frozen language of events, options, the command line.
+OTHERS = ("events/test_language.py", "services/cli/test_conventions.py", "services/cli/test_documents.py")
 #: As in pyproject.toml, but for warnings: pytest warns of modules that were loaded before it, as here they are on purpose.
 SETTINGS = (
     "[pytest]\npythonpath = .\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\naddopts = --import-mode=importlib\n"
@@ -103,7 +106,7 @@ def _not_run(tree: ast.Module) -> set[ast.AST]:
                     inside.append(value)
             case ast.Assign(value=ast.Subscript()) | ast.Import() | ast.ImportFrom() | ast.Assert() | ast.JoinedStr():
                 inside = [node]
-            case ast.Expr(value=ast.Constant()):
+            case ast.Expr(value=ast.Constant()) | ast.keyword(arg="frozen" | "gc"):
                 inside = [node]
             case ast.Call(func=ast.Name(id="cast")):
                 inside = [node.args[0]]
@@ -140,10 +143,10 @@ def _changes(node: ast.AST) -> Iterator[str]:
             yield f"({ast.unparse(body)}) if not ({ast.unparse(test)}) else ({ast.unparse(other)})"
 
 
-def sample(size: int, seed: int) -> list[Mutant]:
+def sample(place: Path, size: int, seed: int) -> list[Mutant]:
     """`size` mutants spread over all files in proportion to what there is to change, one a file at least."""
     draw = random.Random(seed)
-    by_file = {path.name: list(mutants_of(path)) for path in sorted((ROOT / RULES).glob("*.py"))}
+    by_file = {path.name: list(mutants_of(path)) for path in sorted((place / RULES).glob("*.py"))}
     total = sum(map(len, by_file.values()))
     drawn: list[Mutant] = []
     for found in by_file.values():
@@ -167,7 +170,7 @@ class Loop:
         if _in_child(lambda: _run(session)) or _in_child(lambda: _start_afresh(self.place)):
             raise pytest.UsageError("the tests fail without any mutant")
         for number, mutant in enumerate(self.chosen):
-            how = _in_child(lambda one=mutant: _changed_in_memory(one) or _run(session)) if mutant.in_function else ""
+            how = _in_child(lambda one=mutant: _changed_in_memory(one, self.place) or _run(session)) if mutant.in_function else ""
             how = how or self._from_a_copy(mutant, 1_000_000_000 + number)
             self.counted[how or "survived"] += 1
             _tell({"how": how or "survived", "at": f"{mutant.file}:{mutant.line}", "old": mutant.old, "new": mutant.new})
@@ -193,10 +196,10 @@ def _run(session: pytest.Session) -> int:
     return 0
 
 
-def _changed_in_memory(mutant: Mutant) -> int:
+def _changed_in_memory(mutant: Mutant, place: Path) -> int:
     """Puts the changed code into the functions of the loaded module; 0, as for a run that goes on."""
     module = sys.modules[f"shared.rules.{mutant.file.removesuffix('.py')}"]
-    path = ROOT / RULES / mutant.file
+    path = place / RULES / mutant.file
     codes = dict(_codes(compile(mutant.applied(path.read_bytes()), str(path), "exec")))
     for thing in vars(module).values():
         for function in _functions(thing, module.__name__):
@@ -239,18 +242,24 @@ def copied() -> Path:
 
 def _start_afresh(place: Path) -> int:
     """In the child: forgets the rules and their tests, and runs pytest on the copy."""
+    _forget(place)
+    return int(pytest.main(_options(place)))
+
+
+def _forget(place: Path) -> None:
+    """From now on the rules and tests that are imported are those of the copy."""
     for name in [name for name in sys.modules if name.partition(".")[0] in {"shared", "services", "tests"}]:
         del sys.modules[name]
     os.chdir(place)
     sys.path[:] = [str(place), *(path for path in sys.path if Path(path or ".").resolve() != ROOT)]
-    return int(pytest.main(_options(place, place / "pytest.ini")))
 
 
-def _options(root: Path, settings: Path) -> list[str]:
-    """Of pytest, for the tests of the rules below `root`, those of `FIRST` first; nothing is printed."""
-    files = {path.name: str(path) for path in sorted((root / "tests" / "rules").glob("test_*.py")) if path.name not in LEFT_OUT}
-    ordered = dict.fromkeys([*(files[name] for name in FIRST), *files.values()])
-    return ["-x", "-p", "no:cacheprovider", "-p", "no:terminal", "--rootdir", str(root), "-c", str(settings), *ordered]
+def _options(place: Path) -> list[str]:
+    """Of pytest, for the tests of the rules in the copy, those of `FIRST` first; nothing is printed."""
+    tests = place / "tests"
+    files = {path.name: str(path) for path in sorted((tests / "rules").glob("test_*.py")) if path.name not in LEFT_OUT}
+    ordered = dict.fromkeys([*(files[name] for name in FIRST), *(str(tests / name) for name in OTHERS), *files.values()])
+    return ["-x", "-p", "no:cacheprovider", "-p", "no:terminal", "--rootdir", str(place), "-c", str(place / "pytest.ini"), *ordered]
 
 
 # ---- children ----------------------------------------------------------------------------------------------------------
@@ -291,20 +300,21 @@ def main() -> int:
     reader.add_argument("--seed", type=int, default=1)
     reader.add_argument("--only", help="file.py or file.py:line")
     asked = reader.parse_args()
+    place = copied()
     if asked.only:
         file, _, line = asked.only.partition(":")
-        chosen = [one for one in mutants_of(ROOT / RULES / file) if not line or one.line == int(line)]
+        chosen = [one for one in mutants_of(place / RULES / file) if not line or one.line == int(line)]
     else:
-        chosen = sample(asked.sample, asked.seed)
+        chosen = sample(place, asked.sample, asked.seed)
     os.nice(19)
     # Hypothesis draws the same examples each time and shrinks nothing.
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile("mutants", phases=phases, derandomize=True, database=None)
     hypothesis.settings.load_profile("mutants")
-    place = copied()
     try:
         loop = Loop(chosen, place)
-        status = pytest.main(_options(ROOT, place / "pytest.ini"), plugins=[loop])
+        _forget(place)
+        status = pytest.main(_options(place), plugins=[loop])
         total = loop.counted.total()
         share = 1 - loop.counted["survived"] / max(1, total)
         _tell({"mutants": total, "seed": asked.seed, "share killed": round(share, 4), **loop.counted})

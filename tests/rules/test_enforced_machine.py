@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 
 import msgspec
-from hypothesis import settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
@@ -52,10 +52,10 @@ MOVES = st.one_of(*SAID.values())
 class EnforcedPulka(RuleBasedStateMachine):
     """A table that refuses whatever breaks a rule."""
 
-    @initialize(convention=st.sampled_from(CONVENTIONS), players=st.sampled_from((3, 4)), pool=st.integers(1, 6), lot=st.integers(0, 99))
+    @initialize(convention=st.sampled_from(CONVENTIONS), players=st.integers(2, 5), pool=st.integers(1, 6), lot=st.integers(0, 99))
     def sit_down(self, convention, players, pool, lot):
         self.start = Pulka(TABLE)
-        self.opening = OpenPulka(resolve(convention, pool), "00" * 32, players, pool, tuple("abcd"[:players]), {}, lot)
+        self.opening = OpenPulka(resolve(convention, pool), "00" * 32, players, pool, tuple("abcde"[:players]), {}, lot)
         self.pulka, self.log = self.start, []
         self.happen(match.open_pulka(self.start, self.opening))
 
@@ -70,7 +70,8 @@ class EnforcedPulka(RuleBasedStateMachine):
     def a_deal_ends(self, scored: DealScored) -> None:
         outcome, tricks = scored.outcome, scored.outcome.get("tricks")
         if tricks and not outcome.get("conceded"):
-            assert sum(tricks) == 10
+            dummys = self.pulka.players == 2 and outcome["contract"] == "all_pass"  # its tricks count for nobody (Decision 19)
+            assert sum(tricks) <= 10 if dummys else sum(tricks) == 10
             assert sum(isinstance(event, TrickWon) for event in self.log) >= 10
         for entry in scored.entries:
             assert entry["rule"] in RULES.rules, entry
@@ -104,7 +105,7 @@ class EnforcedPulka(RuleBasedStateMachine):
         assert not isinstance(decided, Refused)
         self.happen(decided)
 
-    @rule(seat=st.integers(0, 3), data=st.data())
+    @rule(seat=st.integers(0, 4), data=st.data())
     def what_the_seat_on_turn_might_say(self, seat, data):
         """A move of the present kind by the seat on turn, good or bad."""
         turn = match.to_act(self.pulka)
@@ -112,7 +113,7 @@ class EnforcedPulka(RuleBasedStateMachine):
             self.start_a_deal("c0" * 32)
         self.any_move(seat if turn is None else turn, data.draw(SAID.get(match.phase(self.pulka), MOVES)))
 
-    @rule(seat=st.integers(0, 3), move=MOVES)
+    @rule(seat=st.integers(0, 4), move=MOVES)
     def any_move(self, seat, move):
         """Whoever sends whatever: it is among the seat's legal moves, or it is refused by a rule and nothing has changed."""
         if seat >= self.pulka.players:
@@ -154,14 +155,14 @@ class EnforcedPulka(RuleBasedStateMachine):
     @invariant()
     def every_card_is_somewhere_and_once(self):
         deal = self.pulka.deal
-        places = [deal.held(seat) for seat in range(deal.setup.players)]
+        places = [deal.held(hand) for hand in range(len(deal.full_hands))]  # of two players, the dummy's too
         places += [deal.game.discarded, deal.play.played if deal.play else 0]
         if deal.phase == "auction" or deal.contract == "all_pass":
             places.append(sum(1 << card for card in deal.setup.talon))
         assert sum(place.bit_count() for place in places) == 32
         assert reduce(int.__or__, places) == DECK
         if deal.play is not None and deal.phase == "play":
-            assert sum(deal.tricks) == deal.play.number - 1 < 10
+            assert sum(deal.play.taken) == deal.play.number - 1 < 10
 
     @invariant()
     def the_sheet_is_what_was_written_on_it(self):
@@ -184,4 +185,6 @@ class EnforcedPulka(RuleBasedStateMachine):
 
 
 TestEnforcedPulka = EnforcedPulka.TestCase
-TestEnforcedPulka.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)  # some 5 s; a step can play a whole deal
+TestEnforcedPulka.settings = settings(
+    max_examples=100, stateful_step_count=40, deadline=None, phases=[Phase.generate]
+)  # some 5 s; shrinking whole pulkas takes minutes and shows little
