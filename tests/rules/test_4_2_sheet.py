@@ -82,3 +82,11 @@ def test_fn75_help_to_who_has_just_failed() -> None:
     failed: dict[str, Any] = {"declarer": 0, "contract": "9S", "calls": [None, "whist", "pass"], "tricks": [10, 0, 0]}
     sheet = score("sochi", 3, failed, target=20, start={"pool": [20, 12, 5]})["sheet"]
     assert (sheet["pool"], sheet["mountain"][1]) == ([20, 20, 5], 8)
+
+
+def test_4_2_3_a_ruling_takes_points_out_of_a_full_pool() -> None:
+    """Points that a ruling strikes from a full pool make room in it: what is won beside is the owner's, and nobody is helped (4.2.3)."""
+    ruled = [{"rule": "3.9.19", "seat": 0, "pool": [points, 0, 0], "reason": "ruled"} for points in (-3, 3)]
+    deal = {"declarer": 1, "contract": "6S", "calls": ["pass", None, "pass"], "infractions": ruled}
+    sheet = score("sochi", 3, deal, target=20, start={"pool": [20, 4, 4]})["sheet"]
+    assert (sheet["pool"], sheet["whists"]) == ([20, 6, 4], [])

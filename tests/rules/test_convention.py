@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from shared.rules.convention import PRESETS, VERSION, AllPass, Convention, digest, from_record, record, resolve
+from shared.rules.option_sources import option_lines
 from shared.rules.refusal import Malformed
 
 
@@ -152,3 +153,15 @@ def test_conventions_are_values() -> None:
         PRESETS["sochi"].help = "none"  # type: ignore[misc]  # the point of the test
     assert {PRESETS["sochi"]: 1}[resolve("sochi")] == 1
     assert isinstance(PRESETS["sochi"], Convention)
+
+
+def test_every_option_says_where_it_comes_from() -> None:
+    """Each option of a record has its line, with its value, a question and a rule or decision; no line is of another option."""
+    values = record(PRESETS["rostov"])
+    flat = {name: value for name, value in values.items() if name != "all_pass"}
+    flat |= {f"all_pass.{name}": value for name, value in values["all_pass"].items()}
+    for fixed in ("preset", "version"):
+        flat.pop(fixed, None)
+    lines = option_lines(PRESETS["rostov"])
+    assert {line.option: line.value for line in lines} == flat
+    assert all(line.question and line.source for line in lines)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
+from shared.rules.convention import resolve
+from shared.rules.recorded_deal import DealDocument, deal_document, read_deal
 from shared.rules.refusal import Malformed, NotJson
 from shared.rules.score_file import score_document
 
@@ -265,3 +268,26 @@ def test_many_odd_fractions_stay_short_numbers() -> None:
     deals = [{"infractions": rulings[first : first + 100]} for first in range(0, len(rulings), 100)]
     sheet = score_document({"convention": "sochi", "players": 3, "deals": deals})["sheet"]
     assert len(sheet["mountain"][0]) < 1_000
+
+
+@pytest.mark.parametrize(
+    "deal",
+    [
+        {"contract": "all_pass", "tricks": [4, 3, 3, 0], "dark_pass": [0, 2]},
+        {"contract": "misere", "declarer": 1, "tricks": [4, 0, 6, 0], "shared": True, "dark": True},
+        {"contract": "7S", "declarer": 1, "calls": ["whist", None, "pass", None], "tricks": [3, 7, 0, 0], "talon_tricks": 2},
+        {"contract": "7S", "declarer": 1, "infractions": [{"rule": "3.5.4", "seat": 1}]},
+        {
+            "contract": "7S",
+            "declarer": 1,
+            "calls": ["pass", None, "pass", None],
+            "infractions": [{"rule": "3.4.10", "seat": 3}],
+        },
+        {"infractions": [{"rule": "3.2.17", "seat": 3, "points": 2}]},
+    ],
+)
+def test_what_is_read_is_written_again(deal: dict[str, Any]) -> None:
+    """A deal read and written again is the same document, field by field."""
+    document = {"dealer": 3} | deal
+    outcome = read_deal(msgspec.convert(document, DealDocument), resolve("classic", 20), 4, 3, "deal")
+    assert deal_document(outcome) == document
