@@ -214,3 +214,23 @@ def test_fn45_the_price_of_a_trick(convention: str, price: int) -> None:
 def test_fn46_rostov_subtracts_nothing() -> None:
     """In Rostov the writer's own tricks are not taken off the others', and nothing is forgiven (FN46)."""
     assert one("rostov", 3, {"contract": "all_pass", "tricks": [2, 3, 5]})["whists"] == [[0, 1, 15], [0, 2, 25]]
+
+
+@pytest.mark.parametrize(
+    ("game", "ends"),
+    [
+        ({"contract": "6S", "calls": [None, "whist", "pass", None], "tricks": [6, 3, 1, 0]}, True),
+        ({"contract": "6S", "calls": [None, "pass", "pass", "whist"], "tricks": [6, 3, 1, 0]}, True),
+        ({"contract": "10S", "tricks": [10, 0, 0, 0]}, True),
+        ({"contract": "6S", "calls": [None, "whist", "pass", None], "tricks": [5, 4, 1, 0]}, False),
+        ({"contract": "6S", "calls": [None, "pass", "pass", "pass"]}, False),
+        ({"contract": "misere", "tricks": [0, 5, 5, 0]}, False),
+    ],
+)
+def test_3_7_8_a_whisted_made_game_ends_it_whoever_whists(game: dict[str, Any], *, ends: bool) -> None:
+    """One whister, the resting dealer, or a checked ten: it was played and made (3.7.8, Decision 11)."""
+    convention = {"preset": "sochi", "ten": "checked", "all_pass": {"series_ends": "whisted_made_game"}}
+    passed = {"dealer": 2, "contract": "all_pass", "tricks": [3, 5, 0, 2]}
+    last = {"contract": "all_pass", "tricks": [0, 5, 5, 0]}
+    answer = score(convention, 4, passed, {"declarer": 0} | game, last)
+    assert answer["deals"][2]["mountain"][1] == (5 if ends else 10)

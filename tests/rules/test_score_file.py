@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from shared.rules.convention import resolve
+from shared.rules.outcome import DealOutcome
 from shared.rules.recorded_deal import DealDocument, deal_document, read_deal
 from shared.rules.refusal import Malformed, NotJson
 from shared.rules.score_file import score_document
@@ -291,3 +292,12 @@ def test_what_is_read_is_written_again(deal: dict[str, Any]) -> None:
     document = {"dealer": 3} | deal
     outcome = read_deal(msgspec.convert(document, DealDocument), resolve("classic", 20), 4, 3, "deal")
     assert deal_document(outcome) == document
+
+
+def test_an_outcome_says_nothing_by_itself() -> None:
+    """What a deal's outcome does not mention did not happen."""
+    assert deal_document(DealOutcome(dealer=0, contract="all_pass", tricks=(4, 3, 3))) == {
+        "dealer": 0,
+        "contract": "all_pass",
+        "tricks": [4, 3, 3],
+    }
