@@ -63,7 +63,7 @@ def test_a_move_is_read_and_written(document, move):
     ids=str,
 )
 def test_what_is_no_move(document):
-    """What no rule would have to look at is refused by the reading: steps, cards, seats, cuts and seeds that do not exist (1.3.5, 3.2.6)."""
+    """What no rule would have to look at is refused by the reading: steps, cards, seats, cuts, seeds that do not exist (1.3.5, 3.2.6)."""
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(document, AnyMove)
 
