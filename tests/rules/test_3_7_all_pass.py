@@ -70,3 +70,17 @@ def test_3_7_4_the_series_counts_on():
     assert done.tricks == (2, 5, 3)
     assert [(entry["seat"], entry["amount"]) for entry in done.score.entries] == [(1, 6), (2, 2)], "two a trick, two tricks forgiven"
     assert isinstance(given(after(deal, played.removesuffix(" KH"))).when(1, "KH").outcome[-1], DealScored)
+
+
+def test_3_7_6_3_with_three_the_talon_takes_no_trick():
+    """With three players the talon's ace only names the suit: the highest of the three played wins (3.7.6.3)."""
+    deal = after(spread(), f"{PASSES} 9S JS")
+    given(deal).when(2, "8S").then(CardPlayed(2, "8S", 2), TrickWon(1, 1), TalonCardOpened("QS"))
+    assert after(deal, "8S").to_act == 0, "the first hand plays first to the second talon card too"
+
+
+@pytest.mark.parametrize("convention", ["sochi", "leningrad", "code", "rostov"])
+def test_fn48_with_two_the_talon_stays_closed(convention):
+    """With two players no talon card is opened on all-pass, in any convention (FN48, 3.7.6.4)."""
+    passed = given(table(convention, players=2), "pass").when(1, "pass").outcome
+    assert not [event for event in passed if isinstance(event, TalonCardOpened)]

@@ -140,3 +140,10 @@ def test_fn60_half_of_the_obligation(contract: str, whists: int) -> None:
     """Half-whist writes two tricks on six and one on seven (FN60)."""
     deal = {"declarer": 0, "contract": contract, "calls": [None, "pass", "half"]}
     assert entries("sochi", 3, deal)[1] == ("3.8.7", 2, "whists", whists)
+
+
+@pytest.mark.parametrize(("tricks", "mountain"), [((10, 0, 0), [0, 0, 10]), ((9, 1, 0), [0, 0, 0]), ((9, 0, 1), [0, 0, 0])])
+def test_fn59_the_second_closed_the_game(tricks: tuple[int, ...], mountain: list[int]) -> None:
+    """On a whisted ten the second whister alone answers for the one trick, and only if nobody took it (FN59)."""
+    deal = game("10S", PAIR, *tricks)
+    assert [one("sochi", 3, deal)["mountain"][seat] for seat in (1, 2)] == mountain[1:]

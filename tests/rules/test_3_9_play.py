@@ -124,3 +124,10 @@ def test_3_9_12_a_lost_trick_goes_to_nobody():
     fined = deal | {"infractions": [{"rule": "3.9.11.2", "seat": 0}]}
     assert one("sochi", 3, fined) == written([0] * 3, [2, 0, 0], [[1, 0, 6], [2, 0, 2]])
     assert "3.9.11.2" in rules_cited("sochi", 3, fined)
+
+
+def test_5_4_9_whose_card_was_which():
+    """Of the last trick everybody may know each card and whose it was, until the next is closed (5.4.9)."""
+    deal = after(table(), f"{CLOSED} KD JD 7D AD")
+    assert [(card.seat, card.card) for card in deal.play.previous] == [(0, "KD"), (1, "JD"), (2, "7D")]
+    assert [(card.seat, card.card) for card in deal.play.trick] == [(0, "AD")]

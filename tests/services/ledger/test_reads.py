@@ -72,7 +72,7 @@ async def test_the_drawn_sheet(site, log):
     assert both.json() == shown
 
 
-async def test_deals_page_to_the_end(site, log):
+async def test_4_2_11_deals_page_to_the_end(site, log):
     """Pages of the deals, each with contract and result (4.2.11), run to the end without a gap or a repeat, whatever is played on."""
     played = await PlayedTable(log, 3, target=40).play(deals=7)
     numbers, cursor = [], {}

@@ -48,7 +48,7 @@ async def test_a_table_on_the_usual_terms(sign_up, stranger):
     assert shown == table | {"position": None}
 
 
-async def test_a_table_on_terms_of_its_own(sign_up):
+async def test_5_4_4_a_table_on_terms_of_its_own(sign_up):
     """Every term can be given and is agreed before the start; what differs from a preset is merged into it (5.4.4)."""
     terms = {
         "convention": {"preset": "leningrad", "pair_8_9": "both", "all_pass": {"prices": [2, 4]}},

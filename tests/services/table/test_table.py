@@ -110,7 +110,7 @@ async def test_a_late_move_does_not_land_in_the_next_turn():
     assert isinstance(await playing.send(PLAYERS[seat], Bid("pass"), if_match=late.revision), Committed)
 
 
-async def test_a_foreign_player_has_no_say():
+async def test_5_5_a_foreign_player_has_no_say():
     """A seat follows from the pulka's first event and from nothing that a client says (5.5)."""
     playing = await Playing().open()
     outcome = await playing.send("eve", Cut(9))
