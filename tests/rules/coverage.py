@@ -167,8 +167,12 @@ def _joined(places: Iterable[str]) -> str:
 
 
 def main() -> int:
-    """Write the table."""
+    """Write the table; tell which rules nothing shows yet."""
     TABLE.write_text(table(), encoding="utf-8")
+    code, shown = catalogue(), shown_by(tests())
+    missing = [number for number in code.rules if number not in shown and number not in code.reasons]
+    for number in missing:
+        sys.stdout.write(f"{number} has no test ({code.in_progress.get(number, 'and nobody is at it')}): {code.rules[number]}\n")
     return 0
 
 
