@@ -59,3 +59,9 @@ def test_3_5_4_there_is_no_other_surrender():
         assert [as_word(move) for move in moves if isinstance(move, Concede)] == ["concede"]
         assert "without_three" not in {as_word(move) for move in moves}
     given(table(), WON).when(0, "without_three").then_refused("call_not_allowed", "3.5.4")
+
+
+def test_3_4_4_a_refused_order_is_without_all():
+    """Who will not order rightly has none of the tricks that he bid (3.4.4, 3.5.4)."""
+    deal = {"declarer": 0, "contract": "6S", "infractions": [{"rule": "3.4.4", "seat": 0}]}
+    assert one("sochi", 3, deal) == written([0] * 3, [12, 0, 0], [[1, 0, 12], [2, 0, 12]])

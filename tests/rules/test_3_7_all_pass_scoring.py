@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from shared.rules.convention import resolve
+from shared.rules.outcome import DealOutcome
 from shared.rules.refusal import Malformed
+from shared.rules.series import Series, deal_factor
 from tests.rules.scored import one, score, written
 
 PASSED = {"contract": "all_pass", "tricks": [2, 5, 3]}
@@ -234,3 +237,17 @@ def test_3_7_8_a_whisted_made_game_ends_it_whoever_whists(game: dict[str, Any], 
     last = {"contract": "all_pass", "tricks": [0, 5, 5, 0]}
     answer = score(convention, 4, passed, {"declarer": 0} | game, last)
     assert answer["deals"][2]["mountain"][1] == (5 if ends else 10)
+
+
+def test_3_3_19_all_three_may_pass_dark() -> None:
+    """Nobody need look: three dark passes make one factor, and a bomb for each (3.3.19)."""
+    dark = {"contract": "all_pass", "tricks": [4, 3, 3], "dark_pass": [0, 1, 2]}
+    games = [{"declarer": seat, "contract": "6S", "calls": ["pass" if other != seat else None for other in range(3)]} for seat in range(3)]
+    answer = score("classic", 3, dark, *games)
+    assert [max(deal["pool"]) for deal in answer["deals"][1:]] == [4, 4, 4]
+
+
+def test_3_3_19_the_first_dark_pass_doubles() -> None:
+    """Without a deal before it a dark all-pass costs twice the price, not four times (3.3.19)."""
+    outcome = DealOutcome(dealer=2, contract="all_pass", tricks=(4, 3, 3), dark_pass=(0,))
+    assert deal_factor(resolve("classic"), Series(), outcome) == 2

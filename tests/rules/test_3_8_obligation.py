@@ -147,3 +147,18 @@ def test_fn59_the_second_closed_the_game(tricks: tuple[int, ...], mountain: list
     """On a whisted ten the second whister alone answers for the one trick, and only if nobody took it (FN59)."""
     deal = game("10S", PAIR, *tricks)
     assert [one("sochi", 3, deal)["mountain"][seat] for seat in (1, 2)] == mountain[1:]
+
+
+def test_3_9_11_2_a_whister_of_two_loses_a_trick_of_his_own() -> None:
+    """Of two whisters the one who looked writes one trick less, and never less than none; the other writes his (3.9.11.2)."""
+    fine = {"infractions": [{"rule": "3.9.11.2", "seat": 1}]}
+    assert one("sochi", 3, game("6S", PAIR, 5, 3, 2, **fine))["whists"] == [[1, 0, 6], [2, 0, 6]]
+    assert one("sochi", 3, game("6S", PAIR, 6, 0, 4, **fine))["whists"] == [[2, 0, 8]]
+
+
+def test_3_9_18_a_whister_with_a_wrong_hand_misses_two_or_what_was_proved() -> None:
+    """Two missing tricks at least, more if they were proved; who is right answers for nothing (3.9.18)."""
+    for proved, missing in ((None, 2), (1, 2), (3, 3)):
+        offence: dict[str, Any] = {"rule": "3.9.18", "seat": 1} | ({} if proved is None else {"proved": proved})
+        found = entries("sochi", 3, game("6S", PAIR, 6, 2, 2, infractions=[offence]))
+        assert [entry for entry in found if entry[2] == "mountain"] == [("3.9.18", 1, "mountain", 2 * missing)]

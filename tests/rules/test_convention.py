@@ -165,3 +165,18 @@ def test_every_option_says_where_it_comes_from() -> None:
     lines = option_lines(PRESETS["rostov"])
     assert {line.option: line.value for line in lines} == flat
     assert all(line.question and line.source for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("consolation", {"fixed": 10, "at": 6}),
+        ("consolation", {"fixed": -1}),
+        ("dark", {"limit": 3, "opening_rounds": 1, "more": 2}),
+        ("dark", True),
+    ],
+)
+def test_an_agreed_number_says_nothing_else(option: str, value: Any) -> None:
+    """Where an option is an object, it has the fields that it has."""
+    with pytest.raises(Malformed):
+        resolve({"preset": "classic", option: value})

@@ -301,3 +301,11 @@ def test_an_outcome_says_nothing_by_itself() -> None:
         "contract": "all_pass",
         "tricks": [4, 3, 3],
     }
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"), [("declarer", 3, "must be 0 to 2"), ("declarer", 4, "must be 0 to 2"), ("dealer", 3, "must be 0 to 2")]
+)
+def test_a_seat_that_the_table_has_not(field: str, value: int, message: str) -> None:
+    """A seat beyond the last is told by how many there are."""
+    assert refusal(with_deal(**GAME | {field: value})).message == message
