@@ -285,6 +285,20 @@ def test_many_odd_fractions_stay_short_numbers() -> None:
             "infractions": [{"rule": "3.4.10", "seat": 3}],
         },
         {"infractions": [{"rule": "3.2.17", "seat": 3, "points": 2}]},
+        {
+            "contract": "all_pass",
+            "tricks": [4, 3, 3, 0],
+            "infractions": [
+                {
+                    "rule": "3.9.14.3",
+                    "seat": 1,
+                    "whists": [[0, 1, 20]],
+                    "mountain": [0, 5, 0, 0],
+                    "pool": [0, 0, 1, 0],
+                    "reason": "proved",
+                }
+            ],
+        },
     ],
 )
 def test_what_is_read_is_written_again(deal: dict[str, Any]) -> None:
