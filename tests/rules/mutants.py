@@ -1,7 +1,7 @@
 """Mutation testing of the rules: does a test fail when one thing in `shared/rules` is wrong?
 
 `python -m tests.rules.mutants --sample 150 --seed 1` changes one operator, number, word or condition at a time, runs the tests of the rules
-on it until one fails, and prints one JSON line a mutant, then a summary. `--only auction.py:180` runs the mutants of one line again.
+on it until one fails, and prints one JSON line a mutant, then a summary. `--only auction.py:180 help.py:40` runs those of some lines again.
 Survivors are looked at by hand and stand in `MUTANTS.md`.
 
 The tests are collected once, then each mutant has a child of that process. A change inside of a function is made there, in memory; one that
@@ -292,12 +292,12 @@ def main() -> int:
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--sample", type=int, default=150)
     reader.add_argument("--seed", type=int, default=1)
-    reader.add_argument("--only", help="file.py or file.py:line")
+    reader.add_argument("--only", nargs="+", default=[], help="file.py or file.py:line")
     asked = reader.parse_args()
     place = copied()
     if asked.only:
-        file, _, line = asked.only.partition(":")
-        chosen = [one for one in mutants_of(place / RULES / file) if not line or one.line == int(line)]
+        places = [place_asked.partition(":") for place_asked in asked.only]
+        chosen = [one for file, _, line in places for one in mutants_of(place / RULES / file) if not line or one.line == int(line)]
     else:
         chosen = sample(place, asked.sample, asked.seed)
     os.nice(19)
