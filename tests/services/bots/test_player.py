@@ -94,12 +94,13 @@ def test_he_beats_somebody_who_only_follows_the_rules():
     assert statistics.mean(won) > 50
 
 
-def test_games_are_made_more_often_than_not():
+@pytest.mark.parametrize(("players", "deals"), [(3, 250), (2, 300)])
+def test_games_are_made_more_often_than_not(players, deals):
     """Bids are honest: of the games that are played about seven of ten are made, and most miseres."""
     generator = random.Random(3)
     games, miseres = [], []
-    for number in range(250):
-        outcome = outcome_of(list(play(dealt(PRESETS["sochi"], 3, generator, dealer=number % 3), generator, until=1)))
+    for number in range(deals):
+        outcome = outcome_of(list(play(dealt(PRESETS["sochi"], players, generator, dealer=number % players), generator, until=1)))
         if outcome["contract"] == "misere":
             miseres.append(outcome["tricks"][outcome["declarer"]] == 0)
         elif outcome["declarer"] is not None and "tricks" in outcome:
@@ -107,6 +108,21 @@ def test_games_are_made_more_often_than_not():
     assert 0.6 < statistics.mean(games) < 0.95
     assert statistics.mean(miseres) > 0.6
     assert len(games) > 100
+
+
+def passing(seen, generator, memory):
+    """Somebody who passes, and plays like the built-in player."""
+    return (naive if seen["phase"] == "auction" else built_in)(seen, generator, memory)
+
+
+def test_of_two_he_leaves_all_pass_tricks_to_the_dummy():
+    """On all-pass of two he and another like him take far less than their two thirds: the dummy's tricks cost nobody (Decision 19)."""
+    generator = random.Random(4)
+    taken = []
+    for number in range(60):
+        steps = list(play(dealt(PRESETS["sochi"], 2, generator, dealer=number % 2), generator, until=1, players=(passing,) * 2))
+        taken.append(sum(outcome_of(steps)["tricks"]))
+    assert statistics.mean(taken) < 5
 
 
 def test_chance_is_the_generators_alone():
