@@ -11,7 +11,7 @@ from shared.rules.seats import DUMMY
 
 #: What a partner of whom nothing is known takes against a game of this level.
 _PARTNER: Final = {6: 1.8, 7: 1.3, 8: 0.9, 9: 0.5, 10: 0.25}
-#: What a dummy's hand is worth to who plays it; measured over 700 deals of two as the point from which a whist pays more than half or a pass.
+#: What a dummy is worth to its player: measured over 700 deals of two, from there a whist pays more than half or a pass.
 _DUMMY: Final = {6: 2.6, 7: 1.4, 8: 0.4, 9: 0.2, 10: 0.0}
 _PASSED: Final = -0.4  # tricks less when he has passed
 _OPEN: Final = 0.4  # tricks that two open hands gain together

@@ -188,8 +188,11 @@ class Deal(msgspec.Struct, frozen=True, gc=False):
         return self.counted(self.play.taken) if self.play is not None else (0,) * self.setup.players
 
     def counted(self, taken: tuple[int, ...]) -> tuple[int, ...]:
-        """Tricks `taken` by hand as they count by seat: a dummy's are its defender's, on all-pass nobody's (Decision 19)."""
-        if not self.setup.has_dummy:
+        """Tricks `taken` by hand as they count by seat: a dummy's are its defender's, on all-pass nobody's (Decision 19).
+
+        Tricks that are by seat already stay as they are.
+        """
+        if len(taken) == self.setup.players:
             return taken
         own, declarer = taken[:DUMMY], self.game.declarer
         return own if declarer == NOBODY else tuple(tricks + (taken[DUMMY] if seat != declarer else 0) for seat, tricks in enumerate(own))

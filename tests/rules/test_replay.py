@@ -195,6 +195,41 @@ def test_a_move_that_breaks_the_format(move, path):
     assert (malformed.value.code, malformed.value.path) == ("malformed", path)
 
 
+TWO = {"players": 2, "dealer": 1}
+FIVE = {"players": 5, "dealer": 4, "hands": [FIRST, SECOND, "", THIRD, ""]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        (TWO | {"hands": [FIRST, SECOND]}, "hands"),
+        (TWO | {"hands": [FIRST, SECOND, ""]}, "hands[2]"),
+        (TWO | {"hands": [FIRST, SECOND, THIRD, ""]}, "hands"),
+        (TWO | {"dealer": 2}, "dealer"),
+        (TWO | {"sheet": {"pool": [0, 0, 0]}}, "sheet.pool"),
+        (TWO | {"bombs": [[], [], []]}, "bombs"),
+        (TWO | {"moves": [{"seat": 2, "type": "bid", "bid": "pass"}]}, "moves[0].seat"),
+        (TWO | {"moves": [{"seat": 0, "type": "play", "card": "AS", "hand": 3}]}, "moves[0]"),
+        (FIVE | {"hands": [FIRST, SECOND, THIRD, "", ""]}, "hands[2]"),
+        (FIVE | {"dealer": 5}, "dealer"),
+        (FIVE | {"players": 6}, "players"),
+        (FIVE | {"players": 1}, "players"),
+    ],
+)
+def test_records_of_two_and_of_five_are_read_as_strictly(fields, path):
+    """Two players have three hands, the dummy's third, and two of everything else; of five two hands are empty (Decisions 19, 20)."""
+    with pytest.raises(Malformed) as malformed:
+        replay_document(record() | fields)
+    assert malformed.value.path == path
+
+
+@pytest.mark.parametrize("fields", [TWO, FIVE])
+def test_records_of_two_and_of_five_are_read(fields):
+    """Before the first call of two or of five it is the first hand's turn, and tricks are told by seat."""
+    answer = replay_document(record() | fields)
+    assert (answer["phase"], answer["to_act"], answer["tricks"]) == ("auction", 0, [0] * fields["players"])
+
+
 @pytest.mark.parametrize("text", ["", "{", "[1", "nul", b"\xff{}"])
 def test_text_that_is_not_json(text):
     """Text that is not JSON is told apart from a record that breaks the format."""

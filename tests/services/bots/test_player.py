@@ -71,8 +71,19 @@ def test_he_plays_on_without_memory():
         assert outcome_of(list(play(dealt(PRESETS["sochi"], 3, generator, dealer=number % 3), generator, until=1, remembering=False)))
 
 
+BY_SUM = {"preset": "federation", "ends_when": "pool_sum"}
+
+
 @pytest.mark.parametrize(
-    ("preset", "players", "target"), [("sochi", 3, 4), ("leningrad", 4, 3), ("rostov", 3, 4), ("sochi", 2, 4), ("sochi", 5, 2)]
+    ("preset", "players", "target"),
+    [
+        ("sochi", 3, 4),
+        ("leningrad", 4, 3),
+        ("rostov", 3, 4),
+        *((preset, 2, 4) for preset in ("sochi", "leningrad", "rostov", "code", BY_SUM)),
+        ("sochi", 5, 2),
+        ("rostov", 5, 2),
+    ],
 )
 def test_pulkas_finish(preset, players, target):
     """A short pulka is over after a few deals: somebody bids often enough, and makes it often enough."""

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from services.lobby import tables
 from services.lobby.tables import Table, evolve, initial
 from services.lobby.terms import OpenTable, agree
+from services.table.openings import opening
 from shared.eventlog.memory import MemoryLog
 from shared.events.keys import MasterKeys
 from shared.events.lobby_events import PlayerReady, SeatTaken, TableFilled, TableOpened
-from shared.rules.refusal import Refused
+from shared.rules.refusal import Malformed, Refused
 
 HUMANS, BOTS = ("anna", "boris", "vera", "gleb"), ("robot", "golem")
 HOST = "anna"
@@ -108,6 +109,26 @@ def test_options_that_no_table_plays_yet_are_refused(option):
     assert refused.code == "option_not_offered"
     assert next(iter(option)) in refused.message
     assert agree(OpenTable(convention="classic")).code == "option_not_offered"
+
+
+@pytest.mark.parametrize("players", [2, 3, 4, 5])
+def test_1_2_tables_of_two_to_five(players):
+    """A table has a seat a player, all but the host's may be kept for bots, and when all are ready its pulka can begin (1.2)."""
+    terms = agree(OpenTable(players=players, bots=players - 1))
+    with pytest.raises(Malformed, match="bots"):
+        agree(OpenTable(players=players, bots=players))
+    empty = initial(tables.address_of("0-x"))
+    table = after(empty, tables.open_table(empty, HOST, terms))
+    everybody = (HOST, *(f"robot-{seat}" for seat in range(1, players)))
+    for player in everybody:
+        table = after(table, tables.sit(table, player, None, bot=player != HOST))
+    for player in everybody:
+        said = tables.ready(table, player)
+        table = after(table, said)
+    (filled,) = [event for event in said if isinstance(event, TableFilled)]
+    assert filled.seats == everybody
+    begins = opening(filled, 7)
+    assert (begins.players, begins.seats, begins.lot) == (players, everybody, 7)
 
 
 def test_conventions_that_need_no_target():
