@@ -37,7 +37,7 @@ def test_a_new_deal_wipes_it():
 
 def test_nobody_on_turn_is_told_to_wait():
     """`may_have_turn` is true for whoever is to act, after every commit of whole pulkas; in closed play for hardly anybody else."""
-    for preset, players in (("sochi", 3), ("leningrad", 4), ("rostov", 4)):
+    for preset, players in (("sochi", 3), ("leningrad", 4), ("rostov", 4), ("sochi", 2), ("sochi", 5)):
         generator = random.Random(preset)
         memory = Memory().after([{"type": "PulkaOpened", "players": players}])
         asked = []
@@ -50,7 +50,7 @@ def test_nobody_on_turn_is_told_to_wait():
             assert seat is None or memory.may_have_turn(seat, last), (seat, last)
             if last["type"] in ("CardPlayed", "TrickWon") and not memory.laid:
                 asked.append(sum(memory.may_have_turn(other, last) for other in range(players)))
-        assert len(asked) <= sum(asked) < 1.2 * len(asked)
+        assert len(asked) <= sum(asked) <= 1.2 * len(asked)  # of two, hands lie open throughout
 
 
 def _missed(before, step):
