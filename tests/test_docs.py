@@ -19,6 +19,7 @@ from shared.events.keys import MasterKeys
 from shared.rules.convention import PRESETS, AllPass, Convention, record
 from shared.rules.game_events import DealRevealed
 from shared.rules.moves import AnyMove
+from shared.rules.open_cards.document import solve_document
 from shared.rules.replay import ReplayRefused, replay_document
 from shared.rules.score_file import score_document
 from shared.web import application
@@ -31,6 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "deploy" / "docs"
 FORMATS, RULES, EVENTS = ((DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("formats", "rules", "events"))
 BLOCK = re.compile(r"```(\w+) ?(\w*)\n(.*?)```", re.DOTALL)
+ANSWERS = {"score": score_document, "replay": replay_document, "solve": solve_document}
 PRESETS_IN_FULL = "The presets, in full:"
 REFUSED = re.compile(r'\bRefused\(\s*"([a-z_]+)",\s*"([0-9.]*)"')
 PROBLEM = re.compile(r'\bProblem\(\s*[0-9]{3},\s*"([a-z_]+)"')
@@ -62,12 +64,12 @@ def examples():
     return [
         pytest.param(kind, text, msgspec.json.decode(answer[2]), id=f"{kind} {number}")
         for number, ((language, kind, text), answer) in enumerate(pairwise(blocks))
-        if language == "json" and kind in ("score", "replay")
+        if language == "json" and kind in ANSWERS
     ]
 
 
 def answered(kind, text):
-    answer = (score_document if kind == "score" else replay_document)(text)
+    answer = ANSWERS[kind](text)
     return {"error": answer.document()} if isinstance(answer, ReplayRefused) else answer
 
 
@@ -78,8 +80,8 @@ def test_an_example_answers_as_printed(kind, text, answer):
 
 
 def test_there_are_examples():
-    """Two score files, deal records of three and of two players, a refused one, and one that a claim ends."""
-    assert [param.values[0] for param in examples()] == ["score", "score", *["replay"] * 4]
+    """Two score files, deal records of three and of two players, a refused one, two open positions, and a record that a claim ends."""
+    assert [param.values[0] for param in examples()] == ["score", "score", *["replay"] * 3, "solve", "solve", "replay"]
 
 
 def test_every_json_block_is_json():

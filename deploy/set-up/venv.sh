@@ -47,4 +47,6 @@ rm -f "$stamp"
 pip="$venv/bin/python -m pip --disable-pip-version-check --no-input"
 $pip install --quiet --require-hashes -r requirements.lock || missing 'pip could not install requirements.lock (its reason is above)'
 $pip install --quiet --no-deps --no-build-isolation -e . || missing 'pip could not install pulka itself (its reason is above)'
+# The search over open cards is compiled beside its source; where that fails, the first question compiles it.
+"$venv/bin/python" -c 'import shared.rules.open_cards.kernel' 2>/dev/null || :
 state >"$stamp"

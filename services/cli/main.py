@@ -30,6 +30,7 @@ COMMANDS = {
     "demo": "services.cli.demo:demo",
     "score": "services.cli.score:score",
     "replay": "services.cli.replay:replay",
+    "solve": "services.cli.solve:solve",
     "conventions": "services.cli.conventions:conventions",
     "audit": "services.cli.audit:audit",
     "settings": "services.cli.settings:settings_command",
