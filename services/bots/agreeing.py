@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from services.bots.hand_value import misere_danger
 from services.bots.memory import Memory
+from services.bots.prospects import misere_value
 from services.bots.sight import HIGHER
 from shared.rules.cards import CARD_NUMBER, DECK, SUIT_MASKS, card_numbers, mask_of
 from shared.rules.contract import MISERE, STRAIN, STRAINS, TRICKS
@@ -26,9 +28,16 @@ def answer(view: dict[str, Any], memory: Memory) -> dict[str, Any]:
             accept = _right_claim(view, pending, memory)
         case "settle_contract":
             accept = _all_mine(view, pending["tricks"])
+        case "invitation":
+            accept = _good_misere(view, pending["seat"])
         case what:
             accept = what in _FREE
     return {"type": "answer", "accept": accept}
+
+
+def _good_misere(view: dict[str, Any], inviter: int) -> bool:
+    """Whether half of the misere of the hand that the resting dealer was shown is worth something, with a talon that may come (3.6.9)."""
+    return misere_value(misere_danger(mask_of(view["hands"][inviter]))) > 0
 
 
 def _right_claim(view: dict[str, Any], claim: dict[str, Any], memory: Memory) -> bool:

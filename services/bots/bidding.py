@@ -9,12 +9,15 @@ from services.bots.discarding import pairs, safest_pair, tricks_by_strain
 from services.bots.hand_value import all_pass_tricks, misere_danger
 from services.bots.prospects import best_contract, misere_value
 from shared.rules.cards import DECK, card_numbers, mask_of
-from shared.rules.contract import MISERE, RANK
+from shared.rules.contract import LEVEL, MISERE, RANK
 
 TALONS: Final = 12  # talons imagined a call: more change the mean by less than a tenth of a trick and cost a millisecond a dozen
 #: Points that passing costs while nobody has bid: all-pass threatens, and somebody has to play for the pulka to end.
 _ALL_PASS_FEAR: Final = 0.9
 _MISERE_MARGIN: Final = 1.5  # points by which a misere must beat the best game: ten or minus ten is much to hang on one estimate
+
+_DARK_PASSES: Final = 0.25  # of the turns: a bomb doubles the next game, the doubled all-pass costs as much on average
+_DARK_BIDS: Final = 0.02  # a six on unseen cards loses more than it wins; only so that it happens
 
 
 class Imagined(NamedTuple):
@@ -26,6 +29,11 @@ class Imagined(NamedTuple):
 
 def bid(view: dict[str, Any], generator: random.Random) -> dict[str, Any]:
     """The cheapest call that is worth making, or a pass."""
+    by_type = {move["type"]: move for move in reversed(view["legal"])}
+    if "take" in by_type:
+        return dict(by_type["take"])  # won in the dark: doubled, whatever the cards are (3.3.19)
+    if view["hand"] is None:
+        return in_the_dark(view, generator)
     hand = mask_of(view["hand"])
     calls = [
         move["bid"] for move in view["legal"] if move["type"] == "bid" and set(move) == {"type", "bid"}
@@ -46,6 +54,19 @@ def bid(view: dict[str, Any], generator: random.Random) -> dict[str, Any]:
         if expected > max(worth, 0.0) + _MISERE_MARGIN:
             best = MISERE
     return next(move for move in view["legal"] if move["type"] == "bid" and move["bid"] == best)
+
+
+def in_the_dark(view: dict[str, Any], generator: random.Random) -> dict[str, Any]:
+    """A look at the cards; now and then, while nobody has bid, a gamble: a dark pass for the bomb, more rarely a dark bid (3.3.19)."""
+    calls = {move["bid"]: move for move in view["legal"] if move["type"] == "bid" and move.get("dark")}
+    lowest = min((bid for bid in calls if bid in RANK), key=RANK.__getitem__, default=None)
+    if all(call["bid"] == "pass" for call in view["auction"]):
+        chance = generator.random()
+        if chance < _DARK_PASSES:
+            return dict(calls["pass"])
+        if chance < _DARK_PASSES + _DARK_BIDS and lowest is not None and LEVEL.get(lowest) == LEVEL["6S"]:
+            return dict(calls[lowest])
+    return next(dict(move) for move in view["legal"] if move["type"] == "look")
 
 
 def passing_value(view: dict[str, Any], hand: int) -> float:

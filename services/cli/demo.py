@@ -22,6 +22,7 @@ from services.cli.logs import log_to
 from services.cli.own_server import own_server
 from services.cli.settlement_drawing import drawn_settlement
 from services.ledger.drawn_sheet import sheet_text
+from shared.rules.convention import PRESETS
 from shared.web.service import CannotStart, ServersUnreachable
 
 NAMES: Final = ("Anna", "Boris", "Clara", "Dmitri", "Elena")
@@ -41,11 +42,12 @@ REFUSED: Final = 1  # exit status: an audit that does not verify
 def demo(url: str | None, players: str, convention: str, target: int, pulkas: int, seed: int | None, *, as_json: bool) -> None:
     """Play whole pulkas with built-in players through the HTTP API; show sheet, settlement and the verdict of the audit.
 
-    Without --url it starts a server of its own in a temporary folder and stops it at the end.
+    Without --url it starts a server of its own in a temporary folder and stops it at the end. A preset that is played to a time ends by
+    --target here.
     """
     if url is not None and not url.startswith(("http://", "https://")):
         raise click.BadParameter("begins with http:// or https://", param_hint="--url")
-    terms = {"convention": _convention(convention), "players": int(players), "target": target}
+    terms = {"convention": _ended_by_the_target(_convention(convention)), "players": int(players), "target": target}
     signal.signal(signal.SIGTERM, _as_by_ctrl_c)  # so that our own server and its folder go too
     log_to(sys.stderr, "warning")  # standard output is the result's; the progress tells the rest
     base = random.SystemRandom().getrandbits(64) if seed is None else seed
@@ -84,6 +86,14 @@ def _convention(text: str) -> Any:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as wrong:
         raise click.BadParameter(f"neither a name nor JSON: {wrong}", param_hint="--convention") from None
+
+
+def _ended_by_the_target(convention: Any) -> Any:
+    """A preset that is played to a time ends by --target instead: nobody watches a demo for two hours. An object says how it ends."""
+    if not isinstance(convention, str) or convention not in PRESETS or not PRESETS[convention].ends_when.startswith("time:"):
+        return convention
+    click.echo(f"{convention} is played to a time; here --target ends it", err=True)
+    return {"preset": convention, "ends_when": "pool_sum"}
 
 
 def _run(url: str, terms: dict[str, Any], pulkas: int, seed: int) -> list[Played]:
@@ -182,7 +192,8 @@ class Progress:
         if outcome.get("declarer") is None:
             return f"all pass{taken}"
         played = taken or (" · given up" if outcome.get("conceded") or outcome.get("without_three") else " · not whisted")
-        return f"{self._names[outcome['declarer']]} plays {outcome['contract']}{played}"
+        how = " in the dark" if outcome.get("dark") else " shared with the dealer" if outcome.get("shared") else ""
+        return f"{self._names[outcome['declarer']]} plays {outcome['contract']}{how}{played}"
 
 
 def _show(table: Played) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -55,46 +55,38 @@ class Step(msgspec.Struct, frozen=True):
 
 
 def move_of(event: StoredTableEvent) -> dict[str, Any] | None:
-    """The move that `event` came from, as a deal record has it; None for what the rules did by themselves, and before the deal."""
-    match event:
-        case game.CardPlayed(seat=seat, card=card, by=by):
-            other = {} if by == seat else {"hand": seat}
-            return {"seat": by, "type": "play", "card": card, **other}
-        case game.BidMade(seat=seat, bid=bid):
-            return {"seat": seat, "type": "bid", "bid": bid}
-        case SealedCardsDiscarded(seat=seat):
-            return {"seat": seat, "type": "discard", "cards": None}
-        case game.ContractDeclared(seat=seat, contract=contract):
-            return {"seat": seat, "type": "contract", "contract": contract}
-        case game.WhistCalled(seat=seat, call=call):
-            return {"seat": seat, "type": "whist", "call": call}
-        case game.PlayChosen(seat=seat, open=laid):
-            return {"seat": seat, "type": "lay", "open": laid}
-        case SealedHandSeen(seat=seat, hand=hand):
-            return {"seat": seat, "type": "look", "hand": hand}
-        case game.GaveUpWithoutThree(seat=seat):
-            return {"seat": seat, "type": "without_three"}
-        case game.Conceded(seat=seat):
-            return {"seat": seat, "type": "concede"}
-    return _answer_of(event)
+    """The move whose commit begins with `event`, as a deal record has it; None for what the rules did by themselves, and before a deal."""
+    if isinstance(event, game.CardPlayed):
+        other = {} if event.by == event.seat else {"hand": event.seat}
+        return {"seat": event.by, "type": "play", "card": event.card, **other}
+    fields = _MOVES.get(type(event))
+    return None if fields is None else {"seat": event.seat} | fields(event)  # type: ignore[union-attr] # every event of `_MOVES` has a seat
 
 
-def _answer_of(event: StoredTableEvent) -> dict[str, Any] | None:
-    """The same for what interrupts a turn: claims, answers, choices of a remedy."""
-    match event:
-        case game.ClaimMade(seat=seat, tricks=tricks, line=line):
-            plan = {"line": line.split()} if line else {}
-            return {"seat": seat, "type": "claim", "tricks": tricks, **plan}
-        case game.ClaimAnswered(seat=seat, accept=accept) | game.ProposalAnswered(seat=seat, accept=accept):
-            return {"seat": seat, "type": "answer", "accept": accept}
-        case game.ProposalMade(seat=seat, what=what):
-            figures = {"tricks": list(event.tricks), "trick": event.trick}
-            return {"seat": seat, "type": "propose", "what": what} | {name: value for name, value in figures.items() if value}
-        case game.RemedyChosen(seat=seat):
-            named = {"choice": event.choice, "card": event.card, "suit": event.suit, "seat": event.hand}
-            # the seat that a choice names would stand under the mover's own name, so it is left to the event
-            return {"seat": seat, "type": "remedy"} | {name: value for name, value in named.items() if value is not None and name != "seat"}
-    return None
+_MOVES: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
+    game.BidMade: lambda event: {"type": "bid", "bid": event.bid} | {name: True for name in ("dark", "no_talon") if getattr(event, name)},
+    game.MisereInvited: lambda _: {"type": "invite"},
+    game.InvitationAnswered: lambda event: {"type": "answer", "accept": event.accept},
+    game.AuctionWon: lambda _: {"type": "take"},  # at the head of a commit only where it was won in the dark (3.3.19)
+    SealedCardsDiscarded: lambda _: {"type": "discard", "cards": None},
+    game.ContractDeclared: lambda event: {"type": "contract", "contract": event.contract},
+    game.WhistCalled: lambda event: {"type": "whist", "call": event.call},
+    game.PlayChosen: lambda event: {"type": "lay", "open": event.open},
+    SealedHandSeen: lambda event: {"type": "look"} | ({} if event.hand == event.seat else {"hand": event.hand}),
+    game.GaveUpWithoutThree: lambda _: {"type": "without_three"},
+    game.Conceded: lambda _: {"type": "concede"},
+    game.ClaimMade: lambda event: {"type": "claim", "tricks": event.tricks} | ({"line": event.line.split()} if event.line else {}),
+    game.ClaimAnswered: lambda event: {"type": "answer", "accept": event.accept},
+    game.ProposalAnswered: lambda event: {"type": "answer", "accept": event.accept},
+    game.ProposalMade: lambda event: {"type": "propose", "what": event.what} | _said(tricks=list(event.tricks), trick=event.trick),
+    # the seat that a choice names would stand under the mover's own name, so it is left to the event
+    game.RemedyChosen: lambda event: {"type": "remedy"} | _said(choice=event.choice, card=event.card, suit=event.suit),
+}
+
+
+def _said(**fields: Any) -> dict[str, Any]:
+    """The fields that say something."""
+    return {name: value for name, value in fields.items() if value}
 
 
 def steps(lines: Iterable[Line]) -> list[Step]:
@@ -102,7 +94,8 @@ def steps(lines: Iterable[Line]) -> list[Step]:
     found: list[Step] = []
     for line in lines:
         table, commit = line.table, line.commit
-        moves = [move for event in line.events if (move := move_of(event)) is not None]
+        acts = [event for event in line.events if not isinstance(event, game.TurnTimedOut)]
+        moves = [move for event in acts[:1] if (move := move_of(event)) is not None]  # what follows in the commit follows by the rules
         found.append(
             Step(
                 table.table_id,

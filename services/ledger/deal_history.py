@@ -14,6 +14,7 @@ from shared.projections.projection import Connection
 from shared.rules.ending import outcome_of
 from shared.rules.game_events import DealRevealed
 from shared.rules.recorded_deal import deal_document
+from shared.rules.series import is_forced
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS revealed (
@@ -128,8 +129,13 @@ async def deal_record(connection: Connection, table: Table, deal: int) -> dict[s
         past = msgspec.json.decode(before.outcome)
         record["sheet"] = msgspec.Raw(before.sheet.encode())
         record["all_pass_in_row"] = past.get("all_pass_in_row", 0)
+        dark_in_row = past.get("dark_in_row", 0)
+        if table.rules.dark and dark_in_row != record["all_pass_in_row"]:
+            record["dark_in_row"] = dark_in_row
         if past.get("bombs"):
             record["bombs"] = past["bombs"]
+    if is_forced(table.rules, deal):
+        record["forced"] = True
     return record
 
 

@@ -13,7 +13,9 @@ from services.ledger.tables import Line
 from shared.events.catalogue import (
     SealedCardsDealt,
     SealedCardsDiscarded,
+    SealedDarkTalonTaken,
     SealedDealStarted,
+    SealedEvent,
     SealedHandSeen,
     StoredTableEvent,
     encode_event,
@@ -28,6 +30,7 @@ from shared.rules.game_events import DealRevealed, Event
 from shared.rules.moves import AnyMove
 from shared.rules.pulka import Pulka, StartDeal
 from shared.rules.refusal import Refused
+from shared.rules.settlement import is_time_up
 from shared.rules.shuffle import DISCARD, TALON, hand_label, seen_label
 
 OWN_ACTORS: Final = frozenset({"service", "clock"})  # who acts for a seat without sitting there
@@ -35,7 +38,7 @@ OWN_ACTORS: Final = frozenset({"service", "clock"})  # who acts for a seat witho
 
 def by_the_rules(table_id: str, lines: Iterable[Line]) -> Iterator[Problem]:
     """What in a table's commits, given from the first on, the rules would not have made of the moves. The first one ends the check."""
-    pulka = Pulka(table_id=table_id)
+    pulka, opened = Pulka(table_id=table_id), 0
     for deal in _deals(lines):
         reveal = next((event for line in deal for event in line.events if isinstance(event, DealRevealed)), None)
         if reveal is None and any(isinstance(event, SealedDealStarted) for event in deal[0].events):
@@ -43,7 +46,8 @@ def by_the_rules(table_id: str, lines: Iterable[Line]) -> Iterator[Problem]:
         for line in deal:
             try:
                 events = tuple(_opened(event, reveal) for event in line.events)
-                wrong = _wrong(pulka, line, events)
+                opened = opened or line.commit.at
+                wrong = _wrong(pulka, line, events, opened)
                 pulka = reduce(match.evolve, events, pulka)
             except UNAPPLICABLE as error:
                 yield Problem(line.commit.revision, "not_by_the_rules", f"It cannot be replayed ({type(error).__name__}).")
@@ -67,7 +71,7 @@ def _deals(lines: Iterable[Line]) -> Iterator[list[Line]]:
 
 def _opened(event: StoredTableEvent, reveal: DealRevealed | None) -> Event:
     """The event as it was decided, its cards from the reveal. Raises `ValueError` for a box of no deal."""
-    if not isinstance(event, SealedDealStarted | SealedCardsDealt | SealedCardsDiscarded | SealedHandSeen):
+    if not isinstance(event, SealedEvent):
         return event
     if reveal is None:
         raise ValueError("a sealed event outside of a deal")
@@ -76,15 +80,17 @@ def _opened(event: StoredTableEvent, reveal: DealRevealed | None) -> Event:
             return game.DealStarted(event.number, event.dealer, event.commitment, event.algorithm, reveal.server_seed)
         case SealedCardsDealt():
             own = [reveal.salts[hand_label(seat)] if box else "" for seat, box in enumerate(event.hands)]  # who rests has no cards to hide
-            return game.CardsDealt(reveal.hands, reveal.talon, event.deal, (*own, reveal.salts[TALON]))
+            return game.CardsDealt(reveal.hands, reveal.talon, event.deal, (*own, reveal.salts[TALON]), event.dark)
+        case SealedDarkTalonTaken():
+            return game.DarkTalonTaken(event.seat, reveal.talon, event.deal, reveal.salts[TALON])
         case SealedCardsDiscarded():
             return game.CardsDiscarded(event.seat, reveal.discard, event.deal, reveal.salts[DISCARD])
         case SealedHandSeen(hand=hand):
             return game.HandSeen(event.seat, hand, reveal.hands[hand], event.deal, reveal.salts[seen_label(hand)])
 
 
-def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...]) -> Problem | None:
-    """What is wrong with one commit on top of `pulka`."""
+def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> Problem | None:
+    """What is wrong with one commit on top of `pulka`, whose first one has the time `opened`."""
     revision = line.commit.revision
     timed_out = isinstance(events[0], game.TurnTimedOut) if events else False
     acts = events[1:] if timed_out else events
@@ -108,7 +114,7 @@ def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...]) -> Problem | Non
             actor = line.commit.actor
             if actor not in OWN_ACTORS and (seat >= len(pulka.seats) or pulka.seats[seat] != actor):
                 return Problem(revision, "not_by_the_rules", f"Seat {seat} is not that of whoever moved.")
-            decided = match.decide(pulka, seat, move)
+            decided = match.decide(pulka, seat, move, time_up=is_time_up(pulka.convention, opened, line.commit.at))
     if isinstance(decided, Refused):
         return Problem(revision, "not_by_the_rules", f"The rules refuse it: {decided.code} ({decided.rule}).")
     if list(map(encode_event, decided)) != list(map(encode_event, acts)):
@@ -132,12 +138,15 @@ def move_behind(event: Event) -> tuple[int, AnyMove] | None:
 _MOVES: Final[dict[type[Event], Callable[[Any], AnyMove]]] = {
     game.SeedAdded: lambda event: moves.Seed(event.seed),
     game.DeckCut: lambda event: moves.Cut(event.at),
-    game.BidMade: lambda event: moves.Bid(event.bid),
+    game.BidMade: lambda event: moves.Bid(event.bid, event.dark, event.no_talon),
+    game.MisereInvited: lambda _: moves.Invite(),
+    game.InvitationAnswered: lambda event: moves.Answer(event.accept),
+    game.AuctionWon: lambda _: moves.Take(),  # first in its commit only when the winner takes the talon in the dark (3.3.19)
     game.CardsDiscarded: lambda event: moves.Discard(tuple(event.cards.split())),
     game.ContractDeclared: lambda event: moves.Declare(event.contract),
     game.WhistCalled: lambda event: moves.Whist(event.call),
     game.PlayChosen: lambda event: moves.Lay(event.open),
-    game.HandSeen: lambda event: moves.Look(event.hand),
+    game.HandSeen: lambda event: moves.Look(None if event.hand == event.seat else event.hand),
     game.GaveUpWithoutThree: lambda _: moves.WithoutThree(),
     game.Conceded: lambda _: moves.Concede(),
     game.ClaimMade: lambda event: moves.Claim(event.tricks, tuple(event.line.split()) or None),

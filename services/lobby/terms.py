@@ -9,7 +9,6 @@ from msgspec import Meta
 
 from shared.events.terms import Clock, Spectators
 from shared.rules import convention as conventions
-from shared.rules.convention import Convention
 from shared.rules.refusal import Malformed, Refused
 from shared.rules.seats import FEWEST, MOST
 
@@ -53,8 +52,6 @@ def agree(wanted: OpenTable) -> Terms | Refused:
         convention = conventions.resolve(wanted.convention, target)
     if wanted.mode == "adjudicated":
         return Refused("mode_not_offered", "", "Adjudicated tables are not offered yet; the rules are enforced at every table.")
-    if missing := _not_offered(convention):
-        return Refused("option_not_offered", "", f"No table can be played with {', '.join(missing)} yet; choose other values.")
     terms = {
         "clock": msgspec.to_builtins(wanted.clock),
         "mode": wanted.mode,
@@ -63,14 +60,3 @@ def agree(wanted: OpenTable) -> Terms | Refused:
         "bots": wanted.bots,
     }
     return Terms(conventions.record(convention), wanted.players, target, terms, wanted.bots)
-
-
-def _not_offered(convention: Convention) -> list[str]:
-    """Options of a record that a score file knows and a table would pass over in silence."""
-    asked = {
-        "dark": convention.dark is not False,
-        "shared_misere": convention.shared_misere,
-        "misere_no_talon": convention.misere_no_talon,
-        f"ends_when {convention.ends_when}": convention.ends_when.startswith("time:"),
-    }
-    return [option for option, wanted in asked.items() if wanted]

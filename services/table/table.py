@@ -27,6 +27,8 @@ from shared.rules.game_events import (
     Event,
     HandSeen,
     HeldToLine,
+    InvitationAnswered,
+    MisereInvited,
     PauseAgreed,
     ProposalAnswered,
     ProposalMade,
@@ -42,6 +44,7 @@ from shared.rules.game_events import (
 from shared.rules.moves import AnyMove
 from shared.rules.pulka import OpenPulka, Pulka, StartDeal
 from shared.rules.refusal import Refused
+from shared.rules.settlement import is_time_up
 
 # ---- State and fold ----------------------------------------------------------------------------------------------------
 
@@ -55,7 +58,7 @@ class Stopped(msgspec.Struct, frozen=True):
 
 class Table(msgspec.Struct, frozen=True):
     """`turn_revision` is the commit that began the present turn, `turn_began` its time in milliseconds since 1970, later by as long as its
-    clock stood; `stopped` the turn that a claim or a proposal interrupts.
+    clock stood; `stopped` the turn that a claim or a proposal interrupts. `opened` is the time of the pulka's first commit.
     """
 
     pulka: Pulka
@@ -63,6 +66,7 @@ class Table(msgspec.Struct, frozen=True):
     revision: int = 0
     turn_revision: int = 0
     turn_began: int = 0
+    opened: int = 0
     stopped: Stopped | None = None
 
 
@@ -75,7 +79,7 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 KEEPS_THE_TURN: Final = (SeedAdded, HandSeen)  # whoever was to act still is, and his time runs on
-STOPS_THE_CLOCK: Final = (ClaimMade, ProposalMade)  # as a commit's first event: others are asked, and the turn waits
+STOPS_THE_CLOCK: Final = (ClaimMade, ProposalMade, MisereInvited)  # as a commit's first event: others are asked, and the turn waits
 GIVES_BACK: Final = (
     ClaimAnswered,
     CardExposed,
@@ -84,6 +88,7 @@ GIVES_BACK: Final = (
     RemedyChosen,
     TurnTimedOut,
     ProposalAnswered,
+    InvitationAnswered,
     TrickShown,
     PauseAgreed,
     StopAgreed,
@@ -103,8 +108,9 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
         pulka = match.evolve(pulka, event)
         if isinstance(event, PulkaOpened):
             terms = read_terms(event.terms)
+    opened = table.opened if table.revision else commit.at
     if all(isinstance(event, KEEPS_THE_TURN) for event in events):
-        return Table(pulka, terms, commit.revision, table.turn_revision, table.turn_began, table.stopped)
+        return Table(pulka, terms, commit.revision, table.turn_revision, table.turn_began, opened, table.stopped)
     stopped = table.stopped
     if events and isinstance(events[0], STOPS_THE_CLOCK):
         stopped = Stopped(table.turn_revision, commit.at - table.turn_began)
@@ -112,8 +118,13 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
         stopped = None
     if stopped is not None and not match.waits_for_answer(pulka):
         pause = sum(event.seconds for event in events if isinstance(event, PauseAgreed))
-        return Table(pulka, terms, commit.revision, stopped.revision, commit.at - stopped.spent + 1000 * pause)
-    return Table(pulka, terms, commit.revision, commit.revision, commit.at, stopped)
+        return Table(pulka, terms, commit.revision, stopped.revision, commit.at - stopped.spent + 1000 * pause, opened)
+    return Table(pulka, terms, commit.revision, commit.revision, commit.at, opened, stopped)
+
+
+def time_up(table: Table, at: int) -> bool:
+    """Whether a pulka that is played to a time has come to it at the commit of time `at` (5.4.4)."""
+    return is_time_up(table.pulka.convention, table.opened, at)
 
 
 def deadline(table: Table) -> int | None:
@@ -149,8 +160,10 @@ def seat_of(table: Table, player: str | None) -> int | None:
     return table.pulka.seats.index(player) if player in table.pulka.seats else None
 
 
-def move(table: Table, player: str, wanted: AnyMove, if_match: int | None) -> tuple[Event, ...] | Refused:
-    """A player's move; refused when he has no seat here, or when the turn he thinks of is over (`stale_revision`)."""
+def move(table: Table, player: str, wanted: AnyMove, if_match: int | None, at: int) -> tuple[Event, ...] | Refused:
+    """A player's move at the time `at` of its commit; refused when he has no seat here, or when the turn he thinks of is over
+    (`stale_revision`).
+    """
     seat = seat_of(table, player)
     if seat is None:
         return Refused("not_seated", "5.5", "Only the players of this table can move; you have no seat here.")
@@ -158,15 +171,15 @@ def move(table: Table, player: str, wanted: AnyMove, if_match: int | None) -> tu
         return Refused(
             "stale_revision", "3.9.2", f"The present turn began at revision {table.turn_revision}; read the table and decide again."
         )
-    return match.decide(table.pulka, seat, wanted)
+    return match.decide(table.pulka, seat, wanted, time_up=time_up(table, at))
 
 
-def time_out(table: Table, turn: Turn) -> tuple[Event, ...] | Refused:
+def time_out(table: Table, turn: Turn, at: int) -> tuple[Event, ...] | Refused:
     """The default move of whoever let his turn pass; nothing when that turn is over: of a late move and a time-out exactly one wins."""
     seat = match.to_act(table.pulka)
     if seat is None or table.turn_revision != turn.revision or deadline(table) != turn.deadline:  # or its clock stood since
         return ()
-    events = match.decide(table.pulka, seat, match.default_move(table.pulka))
+    events = match.decide(table.pulka, seat, match.default_move(table.pulka), time_up=time_up(table, at))
     return events if isinstance(events, Refused) else (TurnTimedOut(seat, turn.deadline, turn.credit), *events)
 
 
@@ -211,13 +224,13 @@ class Tables:
     async def move(self, table_id: str, player: str, wanted: AnyMove, if_match: int | None, request: Request) -> Result:
         """One move of `player`."""
         return await self._aggregates.transact(
-            address.table(table_id), request, lambda loaded, _: move(loaded.state, player, wanted, if_match)
+            address.table(table_id), request, lambda loaded, at: move(loaded.state, player, wanted, if_match, at)
         )
 
     async def time_out(self, table_id: str, turn: Turn, now: int) -> Result:
         """Make the default move for a turn, if it still waits."""
         request = self._own_request(f"timeout:{turn.revision}", now, None, actor="clock")
-        return await self._aggregates.transact(address.table(table_id), request, lambda loaded, _: time_out(loaded.state, turn))
+        return await self._aggregates.transact(address.table(table_id), request, lambda loaded, at: time_out(loaded.state, turn, at))
 
     async def drain(self) -> None:
         """Wait for the commands that have begun."""

@@ -17,8 +17,8 @@ from shared.rules import pulka as match
 from shared.rules.cards import CARD_NUMBER, CARDS, DECK, hand_text
 from shared.rules.convention import record
 from shared.rules.deal import Deal
-from shared.rules.game_events import CardPlayed, TalonCardOpened
-from shared.rules.incidents import Claim, Proposal, Question
+from shared.rules.game_events import BidMade, CardPlayed, TalonCardOpened
+from shared.rules.incidents import Claim, Invitation, Proposal, Question
 from shared.rules.position import NOBODY, Course
 from shared.rules.pulka import Pulka
 from shared.rules.seats import hand_count
@@ -63,7 +63,8 @@ def view(table: Table, seat: int | None, position: str, now: int, presence: Sequ
         "legal": match.offer(pulka, seat) if mine and seat is not None else [],
         **_cards(pulka, seat),
         "sheet": pulka.sheet.document(),
-        "all_pass_in_row": pulka.all_pass_in_row,
+        "all_pass_in_row": pulka.series.all_pass_in_row,
+        "bombs": [list(own) for own in pulka.series.bombs] or [[] for _ in pulka.seats],
         "closed": pulka.status == "over",
         "stopping": pulka.stopping,
         "settlement": pulka.settlement,
@@ -80,19 +81,23 @@ def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
         return {
             "hand": None, "hands": [None for _ in hands], "counts": [0 for _ in hands], "talon": None, "discard": None,
             "auction": [], "declarer": None, "bid": None, "contract": None, "calls": [None for _ in seats], "open": None,
+            "dark": False, "no_talon": False, "shared": False,
             "trick": None, "last_trick": None, "tricks": [0 for _ in seats], "pending": None, "exposed": [None for _ in hands],
         }  # fmt: skip
     game = deal.game
     return {
-        "hand": None if seat is None else hand_text(deal.held(seat)),
-        "hands": [hand_text(deal.held(owner)) if _may_see(deal, seat, owner) else None for owner in hands],
+        "hand": None if seat is None or _in_the_dark(deal, seat) else hand_text(deal.held(seat)),
+        "hands": [hand_text(shown) if (shown := _shown_hand(deal, seat, owner)) is not None else None for owner in hands],
         "counts": [deal.held(owner).bit_count() for owner in hands],
-        "talon": pulka.secrets.talon if deal.declarer is not None else None,
+        "talon": pulka.secrets.talon if _sees_talon(deal, seat) else None,
         "discard": pulka.secrets.discard if seat is not None and seat == deal.declarer else None,
-        "auction": [{"seat": caller, "bid": bid} for caller, bid in deal.auction.calls],
+        "auction": [_call(call) for call in deal.auction.calls],
         "declarer": deal.declarer,
         "bid": game.bid or None,
         "contract": deal.contract,
+        "dark": game.dark,
+        "no_talon": game.no_talon,
+        "shared": deal.shared,
         "calls": list(game.calls) or [None for _ in seats],
         "open": None if deal.play is None else bool(game.laid),
         "trick": _trick(deal),
@@ -103,14 +108,31 @@ def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
     }
 
 
-def _may_see(deal: Deal, seat: int | None, owner: int) -> bool:
-    """His own hand, laid hands, for a resting dealer the one he looked at (3.8.8), and a hand that lies face up card by card (3.9.15)."""
-    laid = bool(deal.game.laid >> owner & 1)
-    looked = seat is not None and seat == deal.setup.resting and deal.game.looked == owner
-    if laid or seat == owner or looked:
-        return True
+def _shown_hand(deal: Deal, seat: int | None, owner: int) -> int | None:
+    """The cards of `owner` that the viewer knows, None where he sees nothing: his own hand once he has looked, laid hands, a hand that lies
+    face up card by card (3.9.15), and for a resting dealer what is left of the ten that he looked at (3.8.8, 3.6.9).
+    """
     held = deal.held(owner)
-    return held != 0 and held == _face_up(deal, owner)
+    if deal.game.laid >> owner & 1 or (seat == owner and not _in_the_dark(deal, owner)) or (held and held == _face_up(deal, owner)):
+        return held
+    if seat is not None and seat == deal.setup.resting and deal.game.looked == owner:
+        return deal.setup.dealt[owner] & ~(0 if deal.play is None else deal.play.played)
+    return None
+
+
+def _in_the_dark(deal: Deal, seat: int) -> bool:
+    """Whether the player has not looked at his own cards yet (3.3.19)."""
+    return bool(deal.auction.unseen >> seat & 1)
+
+
+def _sees_talon(deal: Deal, seat: int | None) -> bool:
+    """It was shown to all, or taken in the dark and is the declarer's (3.3.19); untaken it stays covered (FN41)."""
+    return deal.declarer is not None and not deal.game.no_talon and (not deal.game.dark or seat == deal.declarer)
+
+
+def _call(call: BidMade) -> dict[str, Any]:
+    manner = {name: True for name in ("dark", "no_talon") if getattr(call, name)}
+    return {"seat": call.seat, "bid": call.bid, **manner}
 
 
 def _face_up(deal: Deal, owner: int) -> int:
@@ -127,6 +149,8 @@ def pending(deal: Deal) -> dict[str, Any] | None:
         case Proposal(seat=seat, what=what, tricks=proposed, trick=number, waiting=waiting):
             figures = {"tricks": list(proposed), "trick": number}
             return {"what": what, "seat": seat} | {name: value for name, value in figures.items() if value} | {"asked": list(waiting)}
+        case Invitation(seat=seat, waiting=waiting):
+            return {"what": "invitation", "seat": seat, "asked": list(waiting)}
         case Question(of=of, choices=choices, cards=cards, rule=rule, waiting=waiting):
             named = hand_text(cards).split()
             return {"what": "remedy", "of": of, "choices": list(choices), "cards": named, "rule": rule, "asked": list(waiting)}

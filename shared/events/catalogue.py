@@ -6,7 +6,7 @@
   else either.
 * Any other change raises `commit.SCHEMA` and comes with a function in `upcast` that makes the new form of the old one.
 
-Events of a table are those of the rules, except that four of them hold cards or seeds that somebody may not know yet. Those are stored with
+Events of a table are those of the rules, except that five of them hold cards or seeds that somebody may not know yet. Those are stored with
 sealed boxes, under the same name and with the same fields; the salts go into the boxes. Events of the lobby are stored as they are.
 """
 
@@ -32,11 +32,20 @@ class SealedDealStarted(Event, frozen=True, tag="DealStarted"):
     server_seed: Sealed
 
 
-class SealedCardsDealt(Event, frozen=True, tag="CardsDealt"):
+class SealedCardsDealt(Event, frozen=True, tag="CardsDealt", omit_defaults=True):
     """`CardsDealt` with a box a hand, `""` for a seat that rests, and one for the talon."""
 
     hands: tuple[Sealed | str, ...]
     talon: Sealed
+    deal: int
+    dark: bool = False
+
+
+class SealedDarkTalonTaken(Event, frozen=True, tag="DarkTalonTaken"):
+    """`DarkTalonTaken` with the talon in a box of the declarer's."""
+
+    seat: int
+    cards: Sealed
     deal: int
 
 
@@ -57,14 +66,16 @@ class SealedHandSeen(Event, frozen=True, tag="HandSeen"):
     deal: int
 
 
-SealedEvent = SealedDealStarted | SealedCardsDealt | SealedCardsDiscarded | SealedHandSeen
-SecretEvent = game.DealStarted | game.CardsDealt | game.CardsDiscarded | game.HandSeen
+SealedEvent = SealedDealStarted | SealedCardsDealt | SealedDarkTalonTaken | SealedCardsDiscarded | SealedHandSeen
+SecretEvent = game.DealStarted | game.CardsDealt | game.DarkTalonTaken | game.CardsDiscarded | game.HandSeen
 
 OpenEvent = (
     game.PulkaOpened
     | game.PulkaRefused
     | game.SeedAdded
     | game.DeckCut
+    | game.MisereInvited
+    | game.InvitationAnswered
     | game.BidMade
     | game.AuctionWon
     | game.AllPassed

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from shared.events import address
-from shared.events.catalogue import SealedCardsDealt, SealedCardsDiscarded, SealedDealStarted, SealedHandSeen
+from shared.events.catalogue import SealedCardsDealt, SealedCardsDiscarded, SealedDarkTalonTaken, SealedDealStarted, SealedHandSeen
 from shared.events.chain import Problem
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
@@ -43,6 +43,7 @@ class _Deal(msgspec.Struct):
     seeds: tuple[tuple[int, str], ...] = ()
     cut: DeckCut | None = None
     dealt: SealedCardsDealt | None = None
+    taken: SealedDarkTalonTaken | None = None
     discarded: SealedCardsDiscarded | None = None
     seen: tuple[SealedHandSeen, ...] = ()
 
@@ -94,6 +95,8 @@ def _collect(deal: _Deal, event: object) -> None:
             deal.cut = event
         case SealedCardsDealt():
             deal.dealt = event
+        case SealedDarkTalonTaken():
+            deal.taken = event
         case SealedCardsDiscarded():
             deal.discarded = event
         case SealedHandSeen():
@@ -155,6 +158,8 @@ def _digests(deal: _Deal, dealt: SealedCardsDealt, revealed: DealRevealed) -> Co
     boxes: list[tuple[str, Sealed | str, str | None]] = [(shuffle.SERVER_SEED, deal.started.server_seed, revealed.server_seed)]
     boxes += [(shuffle.hand_label(seat), box, hand) for seat, (box, hand) in enumerate(zip(dealt.hands, revealed.hands, strict=True))]
     boxes.append((shuffle.TALON, dealt.talon, revealed.talon))
+    if deal.taken is not None:
+        boxes.append((shuffle.TALON, deal.taken.cards, revealed.talon))
     if deal.discarded is not None:
         boxes.append((shuffle.DISCARD, deal.discarded.cards, revealed.discard))
     boxes += [(shuffle.seen_label(seen.hand), seen.cards, revealed.hands[seen.hand]) for seen in deal.seen]

@@ -1,8 +1,9 @@
 """A table's commit as one viewer may see it: every event, and of what is hidden only what is his. It depends on commit and viewer, never on
 when he asks.
 
-Until `DealRevealed` tells everybody, a hand is known to its owner, a discard to its declarer, a hand that the resting dealer looked at to
-him (3.8.8), and talon and server's seed to nobody. Salts are not shown before: with one, a guess could be tried on its digest.
+Until `DealRevealed` tells everybody, a hand is known to its owner, where calls are made in the dark once he has looked (3.3.19), a discard
+and a talon taken in the dark to its declarer, a hand that the resting dealer looked at to him (3.8.8), and talon and server's seed to
+nobody. Salts are not shown before: with one, a guess could be tried on its digest.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import msgspec
 from shared.events.catalogue import (
     SealedCardsDealt,
     SealedCardsDiscarded,
+    SealedDarkTalonTaken,
     SealedDealStarted,
     SealedHandSeen,
     StoredTableEvent,
@@ -26,7 +28,7 @@ from shared.events.sealing import HAND, SEEN, Boxes, has_boxes
 from shared.events.upcast import stored_table_events
 from shared.rules import game_events as game
 from shared.rules.game_events import Event
-from shared.rules.shuffle import DISCARD
+from shared.rules.shuffle import DISCARD, TALON
 
 
 class PublicCodec:
@@ -69,14 +71,22 @@ def _shown(event: StoredTableEvent, viewer: _Viewer) -> dict[str, Any]:
         case SealedDealStarted():
             return _object(game.DealStarted(event.number, event.dealer, event.commitment, event.algorithm, None))
         case SealedCardsDealt(deal=deal):
-            hands = [box if isinstance(box, str) else viewer.sees(box, deal, HAND, seat) for seat, box in enumerate(event.hands)]
-            return _object(game.CardsDealt(tuple(hands), None, deal))
+            hands = [box if isinstance(box, str) else _own_hand(event, seat, viewer) for seat, box in enumerate(event.hands)]
+            return _object(game.CardsDealt(tuple(hands), None, deal, dark=event.dark))
+        case SealedDarkTalonTaken(seat=seat, deal=deal):
+            return _object(game.DarkTalonTaken(seat, viewer.sees(event.cards, deal, TALON, seat), deal))
         case SealedCardsDiscarded(seat=seat, deal=deal):
             return _object(game.CardsDiscarded(seat, viewer.sees(event.cards, deal, DISCARD, seat), deal))
         case SealedHandSeen(seat=seat, deal=deal):
             return _object(game.HandSeen(seat, event.hand, viewer.sees(event.cards, deal, SEEN, seat), deal))
         case _:
             return _object(event)
+
+
+def _own_hand(dealt: SealedCardsDealt, seat: int, viewer: _Viewer) -> str | None:
+    """A hand that was just dealt, to its owner; where calls are made in the dark he has not looked either (3.3.19)."""
+    box = dealt.hands[seat]
+    return None if dealt.dark or isinstance(box, str) else viewer.sees(box, dealt.deal, HAND, seat)
 
 
 def _object(event: Event) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from shared.events.address import Address
 from shared.events.catalogue import (
     SealedCardsDealt,
     SealedCardsDiscarded,
+    SealedDarkTalonTaken,
     SealedDealStarted,
     SealedEvent,
     SealedHandSeen,
@@ -136,12 +137,14 @@ def _sealed(event: Event, sealing: _Sealing, index: int) -> Event:
                 _required(hand) and sealing.box(Opened(_required(hand), hidden), deal, HAND, seat, index)
                 for seat, (hand, hidden) in enumerate(zip(event.hands, salts, strict=True))
             )
-            return SealedCardsDealt(hands, sealing.box(Opened(talon, talons), deal, TALON, NO_SEAT, index), deal)
+            return SealedCardsDealt(hands, sealing.box(Opened(talon, talons), deal, TALON, NO_SEAT, index), deal, event.dark)
+        case game.DarkTalonTaken(seat=seat, deal=deal, cards=str() as cards):
+            return SealedDarkTalonTaken(seat, sealing.box(Opened(cards, event.salt), deal, TALON, seat, index), deal)
         case game.CardsDiscarded(seat=seat, deal=deal, cards=str() as cards):
             return SealedCardsDiscarded(seat, sealing.box(Opened(cards, event.salt), deal, DISCARD, seat, index), deal)
         case game.HandSeen(seat=seat, deal=deal, cards=str() as cards):
             return SealedHandSeen(seat, event.hand, sealing.box(Opened(cards, event.salt), deal, SEEN, seat, index), deal)
-        case game.DealStarted() | game.CardsDealt() | game.CardsDiscarded() | game.HandSeen():
+        case game.DealStarted() | game.CardsDealt() | game.DarkTalonTaken() | game.CardsDiscarded() | game.HandSeen():
             raise ValueError(f"{type(event).__name__} without its secret")
         case _:
             return event
@@ -166,7 +169,11 @@ def _opened(event: Event, boxes: Boxes) -> Event:
                 talon=talon.text,
                 deal=deal,
                 salts=(*("" if isinstance(hand, str) else hand.salt for hand in hands), talon.salt),
+                dark=event.dark,
             )
+        case SealedDarkTalonTaken(seat=seat, deal=deal):
+            taken = boxes.opened(event.cards, deal, TALON, seat)
+            return game.DarkTalonTaken(seat, taken.text, deal, taken.salt)
         case SealedCardsDiscarded(seat=seat, deal=deal):
             discard = boxes.opened(event.cards, deal, DISCARD, seat)
             return game.CardsDiscarded(seat, discard.text, deal, discard.salt)

@@ -104,6 +104,7 @@ def resolve(value: object, target: int | None = None, path: str = "convention") 
     """The full record for a preset's name or an object `{"preset": NAME, ...what differs}`; the nested `all_pass` merges too.
 
     `target` is the pool to play to, None without one: then nobody helps, and an inherited `help` gives way to an explicit `pool_weight: 2`.
+    Likewise an inherited `first_hand_half` to `half_whist: []`, an inherited amnesty to `scoring: whists`.
     Raises `Malformed` with the option's path: unknown names, fields and values, and contradictory options, naming both.
     """
     if isinstance(value, str):
@@ -119,9 +120,22 @@ def resolve(value: object, target: int | None = None, path: str = "convention") 
     if inner is not None and not isinstance(inner, dict):
         raise Malformed(f"{path}.all_pass", "must be an object")
     convention = _converted(presets.merged(presets.named(name), value), path)
-    if target is None and convention.help != "none" and "help" not in value and convention.pool_weight != 1:
-        convention = msgspec.structs.replace(convention, help="none")
+    convention = _without_idle(convention, value, target)
     _refuse_contradictions(convention, path)
+    return convention
+
+
+def _without_idle(convention: Convention, said: dict[str, Any], target: int | None) -> Convention:
+    """What was only inherited and has nothing to act on is off: help without a target, half for the first hand where no level has a half,
+    an amnesty where all-pass is written in whists. Said outright it contradicts.
+    """
+    inner = said.get("all_pass") or {}
+    if target is None and convention.help != "none" and "help" not in said and convention.pool_weight != 1:
+        convention = msgspec.structs.replace(convention, help="none")
+    if not convention.half_whist and "first_hand_half" not in said:
+        convention = msgspec.structs.replace(convention, first_hand_half=False)
+    if convention.all_pass.scoring == "whists" and "amnesty" not in inner:
+        convention = msgspec.structs.replace(convention, all_pass=msgspec.structs.replace(convention.all_pass, amnesty=False))
     return convention
 
 
@@ -147,11 +161,13 @@ def _allowed(owner: type[msgspec.Struct], option: str) -> str:
     return " or ".join(words)
 
 
-def _refuse_contradictions(convention: Convention, path: str) -> None:
+def _refuse_contradictions(convention: Convention, path: str) -> None:  # noqa: C901 - one line a contradiction
     """Options that cannot hold together, each pair with the reason."""
 
     def refuse(one: str, other: str, why: str) -> None:
-        options = " and ".join(f"{option} {getattr(convention, option)!r}" for option in (one, other))
+        values = {option: getattr(convention, option) for option in Convention.__struct_fields__}
+        values |= {f"all_pass.{option}": getattr(convention.all_pass, option) for option in AllPass.__struct_fields__}
+        options = " and ".join(f"{option} {values[option]!r}" for option in (one, other))
         raise Malformed(f"{path}.{one}", f"{options} contradict each other: {why}")
 
     if convention.dark is True:
@@ -165,8 +181,15 @@ def _refuse_contradictions(convention: Convention, path: str) -> None:
             refuse("help", "ends_when", "who helps plays until every pool is closed (4.2.3)")
         if convention.pool_weight != 1:
             refuse("help", "pool_weight", "ten whists a point given pay for a pool point of weight 1 (4.2.3)")
+    if convention.first_hand_half and not convention.half_whist:
+        refuse("first_hand_half", "half_whist", "there is no level on which somebody could go for half (3.8.14)")
+    for option in ("half_whist", "pass_return"):
+        if convention.ten == "checked" and 10 in getattr(convention, option):
+            refuse("ten", option, "a checked ten is played without whist calls (FN39)")
     if convention.declarer_remise == "direct" and convention.consolation == "none":
         refuse("declarer_remise", "consolation", "a direct remise is paid by the consolation alone")
+    if convention.all_pass.scoring == "whists" and convention.all_pass.amnesty:
+        refuse("all_pass.scoring", "all_pass.amnesty", "in whists the others' tricks are written, and nobody's are subtracted (FN46)")
 
 
 def record(convention: Convention) -> dict[str, Any]:

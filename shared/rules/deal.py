@@ -10,7 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shared.rules import auction, claiming, ending, exposed, interrupting, laying, play, proposing, taking_back, talon, whist
+from shared.rules import (
+    auction,
+    claiming,
+    dark,
+    ending,
+    exposed,
+    interrupting,
+    invitation,
+    laying,
+    looking,
+    play,
+    proposing,
+    taking_back,
+    talon,
+    whist,
+)
+from shared.rules.calling import plays_dark
 from shared.rules.cards import CARD_NUMBER, DECK, mask_of
 from shared.rules.convention import Convention
 from shared.rules.game_events import (
@@ -26,6 +42,7 @@ from shared.rules.game_events import (
     ClaimMade,
     Conceded,
     ContractDeclared,
+    DarkTalonTaken,
     DealEvent,
     DealScored,
     Event,
@@ -33,6 +50,8 @@ from shared.rules.game_events import (
     HandSeen,
     HandsLaid,
     HeldToLine,
+    InvitationAnswered,
+    MisereInvited,
     PlayChosen,
     ProposalAnswered,
     ProposalMade,
@@ -51,22 +70,24 @@ from shared.rules.moves import (
     DealMove,
     Declare,
     Discard,
+    Invite,
     Lay,
     Look,
     Play,
     Propose,
     Remedy,
+    Take,
     Whist,
     WithoutThree,
 )
 from shared.rules.offer import default_move, legal_moves, offer
-from shared.rules.position import NOBODY, Auction, Deal, Game, Setup
+from shared.rules.position import NOBODY, Auction, Deal, Game, Setup, bit
 from shared.rules.refusal import Refused
-from shared.rules.seats import hand_count, hands_at_play, resting
+from shared.rules.seats import active, hand_count, hands_at_play, resting
 from shared.rules.series import Series
 from shared.rules.sheet import Sheet
 
-__all__ = ["HAND_SIZE", "TALON_SIZE", "Deal", "decide", "default_move", "evolve", "legal_moves", "offer", "open_deal"]
+__all__ = ["HAND_SIZE", "TALON_SIZE", "Deal", "decide", "default_move", "evolve", "first_events", "legal_moves", "offer", "open_deal"]
 
 HAND_SIZE, TALON_SIZE = 10, 2
 
@@ -81,12 +102,16 @@ def open_deal(  # noqa: PLR0913, PLR0917 - all that a pulka brings into a deal
     hands: tuple[str, ...],
     talon: str,
     bombs: tuple[tuple[int, ...], ...] = (),
+    *,
+    dark_in_row: int = 0,
+    forced: bool = False,
 ) -> Deal:
     """The deal before its first call. `hands` by seat, "" for a resting one, of two players the dummy's third; the talon's first card is
     opened first in all-pass.
 
-    `target` is the pool to play to, or None; `sheet`, `all_pass_in_row` and `bombs` (multipliers by seat, in order of arrival) are what
-    the pulka brings. Raises `ValueError` for cards that are no deal.
+    `target` is the pool to play to, or None; `sheet`, `all_pass_in_row`, `dark_in_row` (the latest of them, with a dark pass each) and
+    `bombs` (multipliers by seat, in order of arrival) are what the pulka brings. `forced`: nobody is asked for a call, `first_events` say
+    what happens instead (3.7.9). Raises `ValueError` for cards that are no deal.
     """
     order = hands_at_play(players, dealer)
     if len(hands) != hand_count(players):
@@ -108,14 +133,21 @@ def open_deal(  # noqa: PLR0913, PLR0917 - all that a pulka brings into a deal
         target=target,
         dealer=dealer,
         sheet=sheet,
-        series=Series(all_pass_in_row, 0, bombs),
+        series=Series(all_pass_in_row, dark_in_row, bombs),
         order=(order[0], order[1], order[2]),
         resting=dealer if dealer in rests else NOBODY,
         after=tuple(after),
         dealt=masks,
         talon=(first, second),
+        forced=forced,
     )
-    return Deal(setup, "auction", order[0], masks, Auction(), Game(), None, None)
+    in_the_dark = sum(map(bit, active(players, dealer))) if plays_dark(convention) and not forced else 0
+    return Deal(setup, "auction", order[0], masks, Auction(unseen=in_the_dark), Game(), None, None)
+
+
+def first_events(deal: Deal) -> tuple[DealEvent, ...]:
+    """What follows the dealing by itself, before anybody moves."""
+    return auction.forced_all_pass(deal)
 
 
 def _mask(text: str) -> int:
@@ -135,14 +167,17 @@ def evolve(deal: Deal, event: Event) -> Deal:
 
 
 _EVOLVE: dict[type[Event], Callable[[Deal, Any], Deal]] = {
+    MisereInvited: invitation.misere_invited,
+    InvitationAnswered: invitation.invitation_answered,
     BidMade: auction.bid_made,
     AuctionWon: auction.auction_won,
     AllPassed: play.all_passed,
     TalonTaken: talon.talon_taken,
+    DarkTalonTaken: dark.talon_taken_dark,
     CardsDiscarded: talon.cards_discarded,
     GaveUpWithoutThree: talon.gave_up_without_three,
     ContractDeclared: talon.contract_declared,
-    HandSeen: whist.hand_seen,
+    HandSeen: looking.hand_seen,
     WhistCalled: whist.whist_called,
     PlayChosen: whist.play_chosen,
     HandsLaid: laying.hands_laid,
@@ -175,7 +210,9 @@ def decide(deal: Deal, seat: int, move: DealMove) -> tuple[DealEvent, ...] | Ref
 
 _DECIDE: dict[type[DealMove], Callable[[Deal, int, Any], tuple[DealEvent, ...] | Refused]] = {
     Bid: auction.decide,
-    Look: whist.decide_look,
+    Look: looking.decide_look,
+    Invite: invitation.decide_invite,
+    Take: dark.decide_take,
     Discard: talon.decide_discard,
     WithoutThree: talon.decide_without_three,
     Declare: talon.decide_contract,

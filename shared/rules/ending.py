@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from shared.rules.bargain import debt
 from shared.rules.cards import RANKS, SUIT_OF
-from shared.rules.contract import MISERE, TRICKS, is_game
+from shared.rules.contract import ALL_PASS, MISERE, TRICKS, is_game
 from shared.rules.game_events import Conceded, DealEvent, DealScored
 from shared.rules.moves import Concede
 from shared.rules.outcome import Call, DealOutcome
@@ -64,6 +64,8 @@ def scored(deal: Deal, taken: tuple[int, ...] = ()) -> DealScored:
     after = series_after(setup.convention, setup.players, result, setup.series)
     document = outcome_document(result, setup.players)
     document["all_pass_in_row"] = after.all_pass_in_row
+    if after.dark_in_row:
+        document["dark_in_row"] = after.dark_in_row
     if after.bombs:
         document["bombs"] = [list(bombs) for bombs in after.bombs]
     return DealScored(document, tuple(entry.document() for entry in entries))
@@ -81,8 +83,11 @@ def outcome(deal: Deal, taken: tuple[int, ...] = ()) -> DealOutcome:
         tricks=_without_all(deal) if game.gave_up == "concede" else deal.counted(taken) if taken else (),
         conceded=game.gave_up == "concede",
         without_three=game.gave_up == "without_three",
-        talon_tricks=talon_gift(setup.talon) if trick_game else 0,
+        shared=deal.shared,
+        talon_tricks=talon_gift(setup.talon) if trick_game and not game.no_talon else 0,
         talon_refused=game.discarded != 0 and game.discarded == 1 << setup.talon[0] | 1 << setup.talon[1],
+        dark=game.dark,
+        dark_pass=tuple(seat for seat in range(setup.players) if deal.auction.dark_passed >> seat & 1) if game.contract == ALL_PASS else (),
     )
     agreed = None if deal.incidents is None else deal.incidents.bargain
     owed = None if agreed is None else debt(setup.convention, agreed, result, setup.players, setup.series)
@@ -123,6 +128,8 @@ def outcome_document(result: DealOutcome, players: int) -> dict[str, Any]:
         document["tricks"] = list(result.tricks)
     if result.talon_tricks:
         document["talon_tricks"] = result.talon_tricks
+    if result.dark_pass:
+        document["dark_pass"] = list(result.dark_pass)
     for flag in _FLAGS:
         if getattr(result, flag):
             document[flag] = True
@@ -131,7 +138,7 @@ def outcome_document(result: DealOutcome, players: int) -> dict[str, Any]:
     return document
 
 
-_FLAGS = ("conceded", "without_three", "talon_refused")
+_FLAGS = ("conceded", "without_three", "talon_refused", "shared", "dark")
 
 
 def outcome_of(document: dict[str, Any]) -> DealOutcome:
@@ -143,6 +150,7 @@ def outcome_of(document: dict[str, Any]) -> DealOutcome:
         calls=tuple(document.get("calls", ())),
         tricks=tuple(document.get("tricks", ())),
         talon_tricks=document.get("talon_tricks", 0),
+        dark_pass=tuple(document.get("dark_pass", ())),
         infractions=recorded(document.get("infractions", ())),
         **{flag: document.get(flag, False) for flag in _FLAGS},
     )

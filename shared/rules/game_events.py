@@ -62,35 +62,57 @@ class DeckCut(Event, frozen=True, tag="DeckCut"):
     at: int
 
 
-class CardsDealt(Event, frozen=True, tag="CardsDealt"):
+class CardsDealt(Event, frozen=True, tag="CardsDealt", omit_defaults=True):
     """Ten cards to each player, `""` for a resting one, two to the talon in the order they lie (3.2.8).
 
     `salts` (hex, one a seat and the talon's last) go with the cards into their sealed boxes; the shuffle derives them from the server's
-    seed.
+    seed. `dark`: nobody has looked at his own hand yet either (3.3.19); who does gets a `HandSeen`.
     """
 
     hands: tuple[str | None, ...]
     talon: str | None
     deal: int = 0
     salts: tuple[str, ...] = ()
+    dark: bool = False
 
 
-class BidMade(Event, frozen=True, tag="BidMade"):
-    """A call in the auction: a step of the ladder, `pass`, `here` or `take` (3.3)."""
+class MisereInvited(Event, frozen=True, tag="MisereInvited"):
+    """`seat` invites the resting dealer to share a misere, and hands him his cards to look at (3.6.9)."""
+
+    seat: int
+
+
+class InvitationAnswered(Event, frozen=True, tag="InvitationAnswered"):
+    """The resting dealer shares the misere that he was invited to, or does not (3.6.9)."""
+
+    seat: int
+    accept: bool
+
+
+class BidMade(Event, frozen=True, tag="BidMade", omit_defaults=True):
+    """A call in the auction: a step of the ladder, `pass`, `here` or `take` (3.3); `dark` without having looked at one's cards (3.3.19),
+    `no_talon` of a game or misere that leaves the talon where it lies (FN41).
+    """
 
     seat: int
     bid: str
+    dark: bool = False
+    no_talon: bool = False
 
 
-class AuctionWon(Event, frozen=True, tag="AuctionWon"):
-    """One player is left; he declares from `bid` (3.3.11)."""
+class AuctionWon(Event, frozen=True, tag="AuctionWon", omit_defaults=True):
+    """One player is left; he declares from `bid` (3.3.11). `dark`: without having looked (3.3.19); `no_talon`: without the talon (FN41)."""
 
     seat: int
     bid: str
+    dark: bool = False
+    no_talon: bool = False
 
 
-class AllPassed(Event, frozen=True, tag="AllPassed"):
-    """Nobody bid (3.3.12)."""
+class AllPassed(Event, frozen=True, tag="AllPassed", omit_defaults=True):
+    """Nobody bid (3.3.12); `forced`: nobody was asked, and all count as having passed dark (3.7.9)."""
+
+    forced: bool = False
 
 
 class TalonTaken(Event, frozen=True, tag="TalonTaken"):
@@ -98,6 +120,15 @@ class TalonTaken(Event, frozen=True, tag="TalonTaken"):
 
     seat: int
     cards: str
+
+
+class DarkTalonTaken(Event, frozen=True, tag="DarkTalonTaken"):
+    """The winner of a dark auction took the talon, which nobody else sees (3.3.19)."""
+
+    seat: int
+    cards: str | None
+    deal: int = 0
+    salt: str = ""
 
 
 class CardsDiscarded(Event, frozen=True, tag="CardsDiscarded"):
@@ -123,7 +154,9 @@ class ContractDeclared(Event, frozen=True, tag="ContractDeclared"):
 
 
 class HandSeen(Event, frozen=True, tag="HandSeen"):
-    """The resting dealer looked at one defender's hand; its cards are shown to him alone (3.8.8)."""
+    """`seat` looked at the hand of `hand`; its cards are shown to him alone: the resting dealer at a defender's (3.8.8) or at that of who
+    invites him (3.6.9), or a player who had called in the dark at his own (3.3.19).
+    """
 
     seat: int
     hand: int
@@ -331,10 +364,13 @@ class PulkaClosed(Event, frozen=True, tag="PulkaClosed"):
 
 DealEvent = (
     CardsDealt
+    | MisereInvited
+    | InvitationAnswered
     | BidMade
     | AuctionWon
     | AllPassed
     | TalonTaken
+    | DarkTalonTaken
     | CardsDiscarded
     | GaveUpWithoutThree
     | ContractDeclared

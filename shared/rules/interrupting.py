@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from shared.rules import claiming, exposed, proposing
+from shared.rules import auction, claiming, exposed, proposing
 from shared.rules.game_events import DealEvent, Event
-from shared.rules.incidents import Claim, Proposal, Question
+from shared.rules.incidents import Claim, Invitation, Proposal, Question
 from shared.rules.moves import Answer, DealMove, Play, Remedy
 from shared.rules.position import Deal
 from shared.rules.refusal import Refused
@@ -59,4 +59,5 @@ def decide_answer(deal: Deal, seat: int, move: Answer) -> Decided:
             return claiming.decide_answer(deal, pending, seat, move.accept)
         case Proposal():
             return proposing.decide_answer(deal, pending, seat, move.accept)
-    return Refused("wrong_phase", "3.9.14.4", "Nothing waits for an answer.")
+        case Invitation():
+            return auction.decide_answer(deal, pending, seat, move.accept)

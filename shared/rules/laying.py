@@ -28,6 +28,11 @@ def defenders_laid(deal: Deal) -> HandsLaid:
     return HandsLaid(tuple(hand_text(hand) if seat in opposed else None for seat, hand in enumerate(deal.full_hands)))
 
 
+def catchers_laid(deal: Deal) -> tuple[HandsLaid, ...]:
+    """What is laid when a misere is caught (3.6.6): on a dark one nothing (3.6.5) but the dummy, which its defender has to play [conv]."""
+    return () if deal.game.dark and not deal.setup.has_dummy else (defenders_laid(deal),)
+
+
 def dummy_laid(deal: Deal) -> HandsLaid:
     """The dummy's hand is laid after the first card of an all-pass of two (Decision 19)."""
     return HandsLaid((None, None, hand_text(deal.full_hands[DUMMY])))

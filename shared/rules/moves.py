@@ -37,7 +37,9 @@ class Cut(Move, frozen=True, tag="cut"):
 
 
 class Bid(Move, frozen=True, tag="bid"):
-    """A call in the auction: a step of the ladder, `pass`, `here` or `take` (3.3)."""
+    """A call in the auction: a step of the ladder, `pass`, `here` or `take` (3.3); `dark` before one has looked at one's cards (3.3.19),
+    `no_talon` for a misere or a nine that leaves the talon where it lies (FN41).
+    """
 
     bid: Call
     dark: bool = False
@@ -45,9 +47,19 @@ class Bid(Move, frozen=True, tag="bid"):
 
 
 class Look(Move, frozen=True, tag="look"):
-    """The resting dealer sees one defender's hand before his whist (3.8.8)."""
+    """Without `hand` a player looks at his own cards before a call (3.3.19); with it the resting dealer sees one defender's hand before his
+    whist (3.8.8).
+    """
 
     hand: Seat | None = None
+
+
+class Invite(Move, frozen=True, tag="invite"):
+    """Ask the resting dealer to share a misere (3.6.9)."""
+
+
+class Take(Move, frozen=True, tag="take"):
+    """The winner of a dark auction takes the talon, unseen by the others (3.3.19)."""
 
 
 class Discard(Move, frozen=True, tag="discard"):
@@ -125,5 +137,5 @@ class Remedy(Move, frozen=True, tag="remedy"):
     seat: Seat | None = None
 
 
-DealMove = Bid | Look | Discard | WithoutThree | Declare | Whist | Lay | Play | Concede | Claim | Answer | Propose | Remedy
+DealMove = Bid | Look | Invite | Take | Discard | WithoutThree | Declare | Whist | Lay | Play | Concede | Claim | Answer | Propose | Remedy
 AnyMove = Seed | Cut | DealMove

@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 
-from shared.rules import auction, claiming, ending, exposed, play, talon, whist
+from shared.rules import auction, claiming, dark, ending, exposed, play, talon, whist
+from shared.rules.calling import PASS
 from shared.rules.cards import CARDS, DECK, card_numbers
 from shared.rules.contract import MISERE
-from shared.rules.moves import Answer, Bid, Concede, DealMove, Declare, Discard, Lay, Play, Whist, WithoutThree
+from shared.rules.moves import Answer, Bid, Concede, DealMove, Declare, Discard, Lay, Play, Take, Whist, WithoutThree
 from shared.rules.position import Deal
 
 Document = dict[str, Any]
@@ -71,17 +72,17 @@ def offer(deal: Deal, seat: int) -> list[Document]:
 
 
 def default_move(deal: Deal) -> DealMove:
-    """The move of a time-out, for the seat on turn: pass, the two lowest cards away (on misere the highest), the bid as contract, closed
-    play, the lowest legal card; where nobody may pass a whist (`stalingrad`). To a claim or a proposal no: silence is no consent (3.9.22)
-    [conv]; to a question about exposed cards, what leaves the holder most (`exposed.default_remedy`). Raises `ValueError` when the deal
-    waits for nobody.
+    """The move of a time-out, for the seat on turn: pass (with open eyes), the talon to who won in the dark; the two lowest cards away (on
+    misere the highest), the bid as contract, closed play, the lowest legal card; where nobody may pass a whist (`stalingrad`). To a claim,
+    a proposal or an invitation no: silence is no consent (3.9.22) [conv]; to a question about exposed cards, what leaves the holder most
+    (`exposed.default_remedy`). Raises `ValueError` when the deal waits for nobody.
     """
     seat = deal.to_act
     if seat is None:
         raise ValueError(f"nobody is on turn in phase {deal.phase}")
     match deal.phase:
         case "auction":
-            return Bid(auction.PASS)
+            return _default_call(deal)
         case "discard":
             cards = _upward(deal.full_hands[seat])
             put_away = cards[-2:] if deal.game.contract == MISERE else cards[:2]
@@ -98,6 +99,10 @@ def default_move(deal: Deal) -> DealMove:
         case "remedy":
             return exposed.default_remedy(deal)
     return min(play.legal_plays(deal, seat, exposed.allowed(deal)), key=_rank_then_suit)
+
+
+def _default_call(deal: Deal) -> DealMove:
+    return Take() if dark.won(deal) else Bid(PASS)
 
 
 def _upward(mask: int) -> list[int]:

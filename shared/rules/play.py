@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from shared.rules.cards import CARD_NUMBER, CARDS, DECK, card_numbers
 from shared.rules.contract import ALL_PASS, MISERE, STRAIN, TRICKS
 from shared.rules.ending import scored
 from shared.rules.game_events import AllPassed, CardPlayed, DealEvent, TalonCardOpened, TrickWon
-from shared.rules.laying import defenders_laid, dummy_laid
+from shared.rules.laying import catchers_laid, dummy_laid
 from shared.rules.moves import Play as PlayCard
-from shared.rules.position import NOBODY, Course, Deal, Game, Play, Setup, fresh_trick
+from shared.rules.position import NOBODY, Course, Deal, Game, Play, Setup, bit, fresh_trick
 from shared.rules.refusal import Refused
-from shared.rules.seats import defenders
+from shared.rules.seats import active, defenders
 from shared.rules.trick import BEATING, PLAYED, SUIT_OF_CARD, TRUMPS, WON, playable
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
@@ -50,10 +52,13 @@ def _dummys_players(setup: Setup, game: Game) -> tuple[list[int], list[int]]:
     return [0, 1, second], [0, 1, first]
 
 
-def all_passed(deal: Deal, _: AllPassed) -> Deal:
-    """Everybody for himself, no trump (3.7.1, 3.7.5)."""
-    game = Game(contract=ALL_PASS, calls=(None,) * deal.setup.players)
-    return begin(Deal(deal.setup, "play", None, deal.full_hands, deal.auction, game, None, None, deal.incidents))
+def all_passed(deal: Deal, event: AllPassed) -> Deal:
+    """Everybody for himself, no trump (3.7.1, 3.7.5); forced, it counts as passed dark by all (3.7.9)."""
+    setup, auction = deal.setup, deal.auction
+    if event.forced:
+        auction = replace(auction, dark_passed=sum(map(bit, active(setup.players, setup.dealer))))
+    game = Game(contract=ALL_PASS, calls=(None,) * setup.players, looked=deal.game.looked)
+    return begin(Deal(setup, "play", None, deal.full_hands, auction, game, None, None, deal.incidents))
 
 
 def talon_card_opened(deal: Deal, event: TalonCardOpened) -> Deal:
@@ -74,8 +79,8 @@ def card_played(deal: Deal, event: CardPlayed) -> Deal:
     if play is None:
         return deal
     card, seat, course = CARD_NUMBER[event.card], event.seat, play.course
-    bit, turn, winner, beating = 1 << card, course.after[seat], play.winner, play.beating
-    if beating & bit:
+    own, turn, winner, beating = 1 << card, course.after[seat], play.winner, play.beating
+    if beating & own:
         winner, beating = seat, course.beating[card]
     return Deal(
         deal.setup,
@@ -92,7 +97,7 @@ def card_played(deal: Deal, event: CardPlayed) -> Deal:
             play.led or SUIT_OF_CARD[card],
             beating,
             winner,
-            play.played | bit,
+            play.played | own,
             play.taken,
             play.number,
             play.closed,
@@ -142,11 +147,11 @@ def decide_play(deal: Deal, seat: int, move: PlayCard) -> tuple[DealEvent, ...] 
         return Refused("not_your_turn", "3.9.1", f"It is seat {deal.to_act}'s turn to play.")
     if hand != play.turn:
         return Refused("not_your_hand", "3.9.2", f"The next card comes from the hand of seat {play.turn}.")
-    bit = 1 << card
+    own = 1 << card
     held = deal.full_hands[hand] & ~play.played
-    if not held & bit:
+    if not held & own:
         return Refused("card_not_held", "3.9.2", f"{move.card} is not in the hand of seat {hand}.")
-    if play.led and not play.led & bit:
+    if play.led and not play.led & own:
         refused = _objection_to_another_suit(deal, play, held, move)
         if refused is not None:
             return refused
@@ -154,7 +159,7 @@ def decide_play(deal: Deal, seat: int, move: PlayCard) -> tuple[DealEvent, ...] 
         if play.played == 0:
             return *PLAYED[seat][hand][card], *_laid_after_first_card(deal, seat)
         return PLAYED[seat][hand][card]
-    return _trick_closed(deal, play, hand if play.beating & bit else play.winner, PLAYED[seat][hand][card])
+    return _trick_closed(deal, play, hand if play.beating & own else play.winner, PLAYED[seat][hand][card])
 
 
 def _objection_to_another_suit(deal: Deal, play: Play, held: int, move: PlayCard) -> Refused | None:
@@ -181,7 +186,7 @@ def _trick_closed(deal: Deal, play: Play, winner: int, played: tuple[CardPlayed]
 def _laid_after_first_card(deal: Deal, seat: int) -> tuple[DealEvent, ...]:
     """The catchers' hands after a misere's own lead (3.6.6), the dummy's on all-pass (Decision 19)."""
     if deal.game.contract == MISERE and seat == deal.game.declarer:
-        return (defenders_laid(deal),)
+        return catchers_laid(deal)
     if deal.game.contract == ALL_PASS and deal.setup.has_dummy:
         return (dummy_laid(deal),)
     return ()

@@ -11,8 +11,9 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from shared.rules.cards import DECK
+from shared.rules.contract import MISERE
 from shared.rules.convention import Convention
-from shared.rules.game_events import CardPlayed, TalonCardOpened
+from shared.rules.game_events import BidMade, CardPlayed, TalonCardOpened
 from shared.rules.incidents import Incidents, Pending
 from shared.rules.seats import DUMMY
 from shared.rules.series import Series
@@ -36,7 +37,8 @@ class Setup(msgspec.Struct, frozen=True, gc=False):
 
     `order` holds first, second and third hand (3.3.2), `resting` the dealer of four or five (3.2.10) or `NOBODY`, `after` the next hand at
     play, by hand. `dealt` are the hands as dealt, `talon` its two cards as they lie. `target` (points of a pool, or None), `sheet` and
-    `series` are the pulka's state before the deal.
+    `series` are the pulka's state before the deal. `forced`: nobody is asked for a call, it is one of the all-pass deals that begin a pulka
+    (3.7.9).
 
     A hand has the number of its seat. With two players there is a third, `seats.DUMMY`, that no seat has: what is kept by hand (`after`,
     `dealt`, `Deal.full_hands`, `Play.taken`) then has three values, what is kept by seat (`Game.calls`) two (Decision 19).
@@ -53,6 +55,7 @@ class Setup(msgspec.Struct, frozen=True, gc=False):
     after: tuple[int, ...]
     dealt: tuple[int, ...]
     talon: tuple[int, int]
+    forced: bool = False
 
     @property
     def has_dummy(self) -> bool:
@@ -66,18 +69,26 @@ class Setup(msgspec.Struct, frozen=True, gc=False):
 
 
 class Auction(msgspec.Struct, frozen=True, gc=False):
-    """What was called. `standing` is the last bid ("" before any) and `holder` its seat; the rest are masks of seats.
+    """What was called: `calls` in order. `standing` is the last bid ("" before any), `dark` and `no_talon` how it was said, `holder` its
+    seat; the rest are masks of seats.
 
     `out` have no more say: they passed, or a misere was outbid (`over_misere`) that they had bid or before which they had called (FN41).
+    `unseen` have not seen their own cards yet, `dark_passed` passed like that (3.3.19). `shared` is the seat whose misere the resting
+    dealer shares (3.6.9), or `NOBODY`.
     """
 
-    calls: tuple[tuple[int, str], ...] = ()
+    calls: tuple[BidMade, ...] = ()
     standing: str = ""
     holder: int = NOBODY
     called: int = 0
     passed: int = 0
     out: int = 0
     over_misere: bool = False
+    dark: bool = False
+    no_talon: bool = False
+    unseen: int = 0
+    dark_passed: int = 0
+    shared: int = NOBODY
 
 
 class Game(msgspec.Struct, frozen=True, gc=False):
@@ -85,7 +96,7 @@ class Game(msgspec.Struct, frozen=True, gc=False):
 
     `calls` are the seats' last words on the contract, `history` every word in turn (`whist.py`). `whister` is the only whister, or the
     resting dealer who whists. `laid` is the mask of seats whose hands lie open (3.8.5, 3.6.6), `looked` the hand that the resting dealer
-    saw (3.8.8).
+    saw (3.8.8, 3.6.9). `dark`: the auction was won without having looked (3.3.19); `no_talon`: the talon stays where it lies (FN41).
     """
 
     declarer: int = NOBODY
@@ -98,6 +109,8 @@ class Game(msgspec.Struct, frozen=True, gc=False):
     laid: int = 0
     looked: int = NOBODY
     gave_up: Literal["", "concede", "without_three"] = ""
+    dark: bool = False
+    no_talon: bool = False
 
 
 class Course(msgspec.Struct, frozen=True, gc=False):
@@ -181,6 +194,11 @@ class Deal(msgspec.Struct, frozen=True, gc=False):
     def declarer(self) -> int | None:
         """Who won the auction, if anybody."""
         return self.game.declarer if self.game.declarer != NOBODY else None
+
+    @property
+    def shared(self) -> bool:
+        """Whether it is a misere halved with the resting dealer (3.6.9)."""
+        return self.game.bid == MISERE and self.auction.shared == self.game.declarer != NOBODY
 
     @property
     def tricks(self) -> tuple[int, ...]:

@@ -15,11 +15,13 @@ import msgspec
 
 from shared.rules import deal as deals
 from shared.rules import shuffle
+from shared.rules.calling import plays_dark
 from shared.rules.convention import PRESETS, Convention, from_record, record
 from shared.rules.deal import Deal
 from shared.rules.game_events import (
     CardsDealt,
     CardsDiscarded,
+    DarkTalonTaken,
     DealRevealed,
     DealScored,
     DealStarted,
@@ -34,7 +36,7 @@ from shared.rules.game_events import (
 )
 from shared.rules.moves import AnyMove, Cut, Seed
 from shared.rules.refusal import Refused
-from shared.rules.series import next_dealer
+from shared.rules.series import Series, is_forced, next_dealer, series_of
 from shared.rules.settlement import closed_reason, settlement
 from shared.rules.sheet import Sheet, empty_sheet, write
 from shared.rules.shuffle import ABSENT_CUT, DISCARD, HIGHEST_CUT, LOWEST_CUT, TALON, hand_label, seen_label
@@ -56,8 +58,9 @@ class Secrets(msgspec.Struct, frozen=True, gc=False):
 class Pulka(msgspec.Struct, frozen=True):
     """A match as its events left it. `status` is `waiting`, `playing`, `over` or `refused`; `number` counts deals from 1.
 
-    `dealer` deals the present deal, `next_dealer` the one after it. `commitment` is "" between two deals. What
-    was agreed (convention, players, target, seats, terms) means nothing before the pulka is opened. `stopping`: it ends with this deal.
+    `dealer` deals the present deal, `next_dealer` the one after it. `series` is what the last deal left to this one: all-pass deals in a
+    row, bombs. `commitment` is "" between two deals. What was agreed (convention, players, target, seats, terms) means nothing before the
+    pulka is opened. `stopping`: it ends with this deal.
     """
 
     table_id: str
@@ -72,7 +75,7 @@ class Pulka(msgspec.Struct, frozen=True):
     dealer: int = 0
     next_dealer: int = 0
     number: int = 0
-    all_pass_in_row: int = 0
+    series: Series = Series()
     commitment: str = ""
     seeds: tuple[tuple[int, str], ...] = ()
     cut_at: int | None = None
@@ -201,7 +204,20 @@ def _cut(pulka: Pulka, event: DeckCut) -> Pulka:
 
 def _dealt(pulka: Pulka, event: CardsDealt) -> Pulka:
     hands, talon = tuple(hand or "" for hand in event.hands), event.talon or ""
-    opened = deals.open_deal(pulka.convention, pulka.players, pulka.target, pulka.dealer, pulka.sheet, pulka.all_pass_in_row, hands, talon)
+    series = pulka.series
+    opened = deals.open_deal(
+        pulka.convention,
+        pulka.players,
+        pulka.target,
+        pulka.dealer,
+        pulka.sheet,
+        series.all_pass_in_row,
+        hands,
+        talon,
+        series.bombs,
+        dark_in_row=series.dark_in_row,
+        forced=is_forced(pulka.convention, pulka.number),
+    )
     return msgspec.structs.replace(pulka, deal=opened, secrets=msgspec.structs.replace(pulka.secrets, hands=hands, talon=talon))
 
 
@@ -220,7 +236,7 @@ def _scored(pulka: Pulka, event: DealScored) -> Pulka:
         _played(pulka, event),
         sheet=write(pulka.sheet, event.entries),
         next_dealer=next_dealer(pulka.convention, pulka.players, pulka.dealer, event.outcome["contract"]),
-        all_pass_in_row=event.outcome["all_pass_in_row"],
+        series=series_of(event.outcome),
     )
 
 
@@ -269,8 +285,11 @@ def start_deal(pulka: Pulka, command: StartDeal) -> tuple[Event, ...]:
     return (DealStarted(command.number, pulka.next_dealer, promise, shuffle.ALGORITHM, command.seed),)
 
 
-def decide(pulka: Pulka, seat: int, move: AnyMove) -> tuple[Event, ...] | Refused:
-    """What `seat`'s move causes, to the last consequence: the trick, the score, the reveal, the end of the match."""
+def decide(pulka: Pulka, seat: int, move: AnyMove, *, time_up: bool = False) -> tuple[Event, ...] | Refused:
+    """What `seat`'s move causes, to the last consequence: the trick, the score, the reveal, the end of the match.
+
+    `time_up`: the agreed time of a pulka that is played to one is over at this move, so that the deal that it ends is the last (5.4.4).
+    """
     if pulka.status == "over":
         return Refused("pulka_over", "4.2.15", "The pulka is over; its sheet is settled.")
     if pulka.status != "playing":
@@ -280,7 +299,7 @@ def decide(pulka: Pulka, seat: int, move: AnyMove) -> tuple[Event, ...] | Refuse
     if isinstance(move, (Seed, Cut)):
         return Refused("wrong_phase", "3.2.5", "The cards are dealt; seeds and the cut come before the deal.")
     events = deals.decide(pulka.deal, seat, move)
-    return events if isinstance(events, Refused) else _finished(pulka, events)
+    return events if isinstance(events, Refused) else _finished(pulka, events, time_up=time_up)
 
 
 def _before_the_deal(pulka: Pulka, seat: int, move: AnyMove) -> tuple[Event, ...] | Refused:
@@ -298,8 +317,14 @@ def _before_the_deal(pulka: Pulka, seat: int, move: AnyMove) -> tuple[Event, ...
                 return Refused("not_your_turn", "3.2.5", "The dealer's right neighbour cuts.")
             if not LOWEST_CUT <= at <= HIGHEST_CUT:
                 return Refused("malformed", "3.2.6", f"At least four cards lie in each part: `at` is {LOWEST_CUT} to {HIGHEST_CUT}.")
-            return (DeckCut(seat, at), _deal_cards(pulka, at))
+            return _dealt_and_begun(pulka, (DeckCut(seat, at), _deal_cards(pulka, at)))
     return Refused("wrong_phase", "3.2.5", "The deck has not been cut yet.")
+
+
+def _dealt_and_begun(pulka: Pulka, dealt: tuple[Event, ...]) -> tuple[Event, ...]:
+    """The cut and the cards, and what follows from them by itself."""
+    begun = reduce(evolve, dealt, pulka).deal
+    return dealt if begun is None else (*dealt, *deals.first_events(begun))
 
 
 def _is_seed(text: str) -> bool:
@@ -313,12 +338,15 @@ def _deal_cards(pulka: Pulka, cut_at: int) -> CardsDealt:
         seed, pulka.table_id, pulka.number, pulka.rules_digest, pulka.seeds, cut_at, pulka.players, pulka.dealer
     )
     salts = (shuffle.salt(seed, hand_label(seat)) if hand else "" for seat, hand in enumerate(hands))  # who rests has nothing to hide
-    return CardsDealt(hands, talon, pulka.number, (*salts, shuffle.salt(seed, TALON)))
+    dark = plays_dark(pulka.convention) and not is_forced(
+        pulka.convention, pulka.number
+    )  # in a forced all-pass there is nothing to be said in the dark
+    return CardsDealt(hands, talon, pulka.number, (*salts, shuffle.salt(seed, TALON)), dark)
 
 
-def _finished(pulka: Pulka, events: tuple[Event, ...]) -> tuple[Event, ...]:
+def _finished(pulka: Pulka, events: tuple[Event, ...], *, time_up: bool) -> tuple[Event, ...]:
     """Put deal number and salts to secret events; after the score, reveal, and close the match if that was its last deal."""
-    if not any(isinstance(event, (CardsDiscarded, HandSeen, DealScored)) for event in events):
+    if not any(isinstance(event, (CardsDiscarded, DarkTalonTaken, HandSeen, DealScored)) for event in events):
         return events
     seed = pulka.secrets.server_seed
     done: list[Event] = []
@@ -326,6 +354,8 @@ def _finished(pulka: Pulka, events: tuple[Event, ...]) -> tuple[Event, ...]:
         match event:
             case CardsDiscarded():
                 done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, DISCARD)))
+            case DarkTalonTaken():
+                done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, TALON)))
             case HandSeen(hand=hand):
                 done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, seen_label(hand))))
             case _:
@@ -333,7 +363,8 @@ def _finished(pulka: Pulka, events: tuple[Event, ...]) -> tuple[Event, ...]:
     if isinstance(events[-1], DealScored):
         after = reduce(evolve, done, pulka)
         done.append(_reveal(after))
-        reason = closed_reason(after.convention, after.target, after.sheet, after.number) or (BY_CONSENT if after.stopping else None)
+        ending = after.convention.ends_when if time_up else closed_reason(after.convention, after.target, after.sheet, after.number)
+        reason = ending or (BY_CONSENT if after.stopping else None)
         if reason is not None:
             done.append(PulkaClosed(reason, settlement(after.convention, after.target, after.sheet)))
     return tuple(done)

@@ -6,19 +6,21 @@ A record is read strictly; its first refused move ends it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from shared.rules.cards import mask_of
-from shared.rules.convention import resolve
-from shared.rules.deal import HAND_SIZE, TALON_SIZE, Deal, decide, evolve, offer, open_deal
+from shared.rules.convention import Dark, resolve
+from shared.rules.deal import HAND_SIZE, TALON_SIZE, Deal, decide, evolve, first_events, offer, open_deal
 from shared.rules.decoding import convert, decode
 from shared.rules.game_events import DealEvent
 from shared.rules.moves import DealMove
 from shared.rules.refusal import Malformed, Refused
 from shared.rules.score_file import Bomb, Points
 from shared.rules.seats import FEWEST, MOST, hand_count, hands_at_play
+from shared.rules.series import dark_deals_in_row
 from shared.rules.settlement import pulka_closed
 from shared.rules.sheet import empty_sheet, write
 from shared.rules.sheet_document import SheetDocument, read_sheet
@@ -28,7 +30,9 @@ Document: TypeAlias = dict[str, Any]
 
 
 class DealRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A deal record; `convention` and `moves` are read apart. What stands after `moves` is the pulka's state before this deal."""
+    """A deal record; `convention` and `moves` are read apart. What stands after `moves` is the pulka's state before this deal; `forced`
+    says that nobody is asked for a call (3.7.9).
+    """
 
     convention: str | Document
     players: Annotated[int, msgspec.Meta(ge=FEWEST, le=MOST)]
@@ -39,7 +43,9 @@ class DealRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: Points | None = None
     sheet: SheetDocument | None = None
     all_pass_in_row: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 0  # no pulka has more
+    dark_in_row: Annotated[int, msgspec.Meta(ge=0, le=1_000)] | None = None  # no pulka has more; left out where all of them were dark
     bombs: tuple[tuple[Bomb, ...], ...] = ()
+    forced: bool = False
     mode: Literal["enforced"] = "enforced"
     format: Literal[1] = 1  # the only one there has been
 
@@ -62,7 +68,8 @@ def replay_document(document: bytes | str | Document) -> Document | ReplayRefuse
     """
     record = convert(document, DealRecord) if isinstance(document, dict) else decode(document, DealRecord)
     deal = dealt(record)
-    events: list[DealEvent] = []
+    events = list(first_events(deal))
+    deal = reduce(evolve, events, deal)
     for index, (seat, move) in enumerate(
         [_read_move(entry, record.players, f"moves[{index}]") for index, entry in enumerate(record.moves)]
     ):
@@ -124,10 +131,28 @@ def dealt(record: DealRecord) -> Deal:
         raise Malformed("dealer", f"must be 0 to {players - 1}")
     if record.bombs and len(record.bombs) != players:
         raise Malformed("bombs", f"has {len(record.bombs)} values, must have {players}")
+    if record.dark_in_row is not None and record.dark_in_row > record.all_pass_in_row:
+        raise Malformed("dark_in_row", f"is more than all_pass_in_row, {record.all_pass_in_row}")
+    if not isinstance(convention.dark, Dark):
+        if record.dark_in_row:
+            raise Malformed("dark_in_row", "dark calls are not in force: the option `dark` is false")
+        if record.forced:
+            raise Malformed("forced", "nobody is forced to pass: the option `dark` is false (3.7.9)")
     _check_cards(record)
     sheet = read_sheet(record.sheet or SheetDocument(), players, "sheet")
+    dark_in_row = dark_deals_in_row(convention, record.all_pass_in_row, record.dark_in_row)
     return open_deal(
-        convention, players, record.target, record.dealer, sheet, record.all_pass_in_row, record.hands, record.talon, record.bombs
+        convention,
+        players,
+        record.target,
+        record.dealer,
+        sheet,
+        record.all_pass_in_row,
+        record.hands,
+        record.talon,
+        record.bombs,
+        dark_in_row=dark_in_row,
+        forced=record.forced,
     )
 
 

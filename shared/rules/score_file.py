@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from shared.rules.convention import Convention, Dark, resolve
+from shared.rules.convention import Convention, resolve
 from shared.rules.decoding import convert, decode
 from shared.rules.recorded_deal import DealDocument, read_deal
 from shared.rules.refusal import Malformed
 from shared.rules.seats import FEWEST, MOST
-from shared.rules.series import Bombs, Series
+from shared.rules.series import Bombs, Series, dark_deals_in_row
 from shared.rules.settlement import pulka_closed, settlement
 from shared.rules.sheet import written_by
 from shared.rules.sheet_document import SheetDocument, read_sheet
@@ -25,6 +25,7 @@ class StartDocument(SheetDocument, frozen=True, forbid_unknown_fields=True):
     """What stood on the paper before the first deal of the file, and what the deals before it left to it."""
 
     all_pass_in_row: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 0  # no pulka has more
+    dark_in_row: Annotated[int, msgspec.Meta(ge=0, le=1_000)] | None = None  # likewise; left out where all of them were dark
     bombs: tuple[Annotated[tuple[Bomb, ...], msgspec.Meta(max_length=100)], ...] | None = None  # no player collects more
 
 
@@ -82,5 +83,9 @@ def _start(file: ScoreFile, convention: Convention) -> Standing:
     bombs: Bombs = start.bombs or ()
     if start.bombs is not None and len(start.bombs) != file.players:
         raise Malformed("start.bombs", f"has {len(start.bombs)} values, must have {file.players}")
-    dark_in_row = start.all_pass_in_row if isinstance(convention.dark, Dark) else 0  # the file tells no more; in Classic they are dark
+    if start.dark_in_row is not None and start.dark_in_row > start.all_pass_in_row:
+        raise Malformed("start.dark_in_row", f"is more than all_pass_in_row, {start.all_pass_in_row}")
+    if start.dark_in_row and not convention.dark:
+        raise Malformed("start.dark_in_row", "dark calls are not in force: the option `dark` is false")
+    dark_in_row = dark_deals_in_row(convention, start.all_pass_in_row, start.dark_in_row)
     return Standing(read_sheet(start, file.players, "start"), Series(start.all_pass_in_row, dark_in_row, bombs))

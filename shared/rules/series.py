@@ -4,7 +4,7 @@ FN29-FN31).
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -35,6 +35,24 @@ def next_dealer(convention: Convention, players: int, dealer: int, contract: str
     """The deal passes clockwise whatever was played (3.2.2), unless the convention lets a dealer of all-pass repeat (3.7.7)."""
     repeats = contract == ALL_PASS and convention.all_pass.dealer == "repeats"
     return dealer if repeats else (dealer + 1) % players
+
+
+def series_of(outcome: dict[str, Any]) -> Series:
+    """What a scored deal left to the next, from `outcome` of its event."""
+    bombs = tuple(tuple(own) for own in outcome.get("bombs", ()))
+    return Series(outcome["all_pass_in_row"], outcome.get("dark_in_row", 0), bombs)
+
+
+def is_forced(convention: Convention, number: int) -> bool:
+    """Whether deal `number`, from 1, is one of the all-pass deals that begin a pulka; a round of them is one deal [conv] (3.7.9)."""
+    return isinstance(convention.dark, Dark) and number <= convention.dark.opening_rounds
+
+
+def dark_deals_in_row(convention: Convention, all_pass_in_row: int, told: int | None) -> int:
+    """How many of the running series' latest deals had a dark pass, as a document tells it; where it does not, in Classic all of them."""
+    if not isinstance(convention.dark, Dark):
+        return 0
+    return all_pass_in_row if told is None else told
 
 
 def dark_factor(convention: Convention, dark_in_row: int) -> int:

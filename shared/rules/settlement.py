@@ -12,6 +12,7 @@ from shared.rules.convention import Convention
 from shared.rules.sheet import BySeat, Sheet
 
 WHISTS_A_POINT = 10  # of a mountain point, before it is divided (4.2.14)
+MINUTE = 60_000  # milliseconds
 
 
 class Settlement(msgspec.Struct, frozen=True):
@@ -91,7 +92,7 @@ def _nearest(whists: Amount) -> int:
 def closed_reason(convention: Convention, target: int | None, sheet: Sheet, deals_played: int) -> str | None:
     """The ending that has come, as the convention names it ("all_closed", "pool_sum", "deals:20"), or None while the pulka goes on.
 
-    A pulka that is played to a time is ended by its table, never by its sheet.
+    A pulka that is played to a time is ended by its table, never by its sheet (`is_time_up`).
     """
     ending = convention.ends_when
     if ending.startswith("deals:"):
@@ -103,6 +104,15 @@ def closed_reason(convention: Convention, target: int | None, sheet: Sheet, deal
     if ending == "pool_sum":
         return ending if sum(sheet.pool) >= sheet.players * target else None
     return None
+
+
+def is_time_up(convention: Convention, opened: int, at: int) -> bool:
+    """Whether a pulka that is played to a time has come to it: the deal that ends then is the last (5.4.4).
+
+    `opened` and `at` are milliseconds since 1970, as the log has them.
+    """
+    ending = convention.ends_when
+    return ending.startswith("time:") and at - opened >= int(ending.removeprefix("time:")) * MINUTE
 
 
 def pulka_closed(convention: Convention, target: int | None, sheet: Sheet, deals_played: int) -> bool:

@@ -40,13 +40,14 @@ def before(deal: Deal, seat: int) -> Deal | None:
 
 
 def _before_the_call(deal: Deal, seat: int) -> Deal | None:
-    calls = deal.auction.calls
-    if not calls or calls[-1][0] != seat:
+    """Who has seen his cards has seen them, and a misere that is not bid is not shared (3.3.19, 3.6.9)."""
+    now = deal.auction
+    if not now.calls or now.calls[-1].seat != seat:
         return None
-    auction = Auction()
-    for caller, bid in calls[:-1]:
-        auction = called(auction, deal.setup, caller, bid)
-    return replace(deal, to_act=seat, auction=auction)
+    before_it = Auction(unseen=now.unseen)
+    for call in now.calls[:-1]:
+        before_it = called(before_it, deal.setup, call)
+    return replace(deal, to_act=seat, auction=replace(before_it, shared=NOBODY if now.shared == seat else now.shared))
 
 
 def _before_the_word(deal: Deal, seat: int) -> Deal | None:

@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from shared.rules.cards import CARD_NUMBER, CARDS, card_numbers, mask_of
 from shared.rules.contract import GAMES, LEVEL, MISERE, RANK
+from shared.rules.dark import obliged_to_whist
 from shared.rules.ending import scored
 from shared.rules.game_events import CardsDiscarded, ContractDeclared, DealEvent, GaveUpWithoutThree, TalonTaken
-from shared.rules.laying import defenders_laid, is_checked
+from shared.rules.laying import catchers_laid, defenders_laid, is_checked
 from shared.rules.moves import Declare, Discard, WithoutThree
 from shared.rules.play import begin
 from shared.rules.position import Deal
@@ -63,7 +64,9 @@ def _changed(deal: Deal, seat: int, hand: int) -> tuple[int, ...]:
 
 
 def decide_discard(deal: Deal, seat: int, move: Discard) -> tuple[DealEvent, ...] | Refused:
-    """Two different cards of the twelve, face down (3.4.2); on misere the defenders' hands are laid if one of them leads (3.6.6)."""
+    """Two different cards of the twelve, face down (3.4.2); on misere the defenders' hands are laid if one of them leads (3.6.6), on a dark
+    one never (3.6.5).
+    """
     for card in move.cards:
         if card not in CARD_NUMBER:
             return Refused("malformed", "1.3.5", f"{card!r} is no card.")
@@ -79,7 +82,7 @@ def decide_discard(deal: Deal, seat: int, move: Discard) -> tuple[DealEvent, ...
             return Refused("card_not_held", "3.4.2", f"{card} is not in the declarer's hand.")
     put_away = CardsDiscarded(seat, " ".join(move.cards))
     if deal.game.contract == MISERE and deal.setup.order[0] != seat:
-        return (put_away, defenders_laid(deal))
+        return (put_away, *catchers_laid(deal))
     return (put_away,)
 
 
@@ -109,7 +112,7 @@ def decide_contract(deal: Deal, seat: int, move: Declare) -> tuple[DealEvent, ..
         return Refused("contract_below_bid", "3.4.3", f"The contract may not be lower than the bid, {deal.game.bid}.")
     declared = ContractDeclared(seat, contract)
     after = contract_declared(deal, declared)
-    return (declared, defenders_laid(after)) if is_checked(after) else (declared,)
+    return (declared, defenders_laid(after)) if is_checked(after) else (declared, *obliged_to_whist(after))
 
 
 def _not_discarding(deal: Deal, seat: int) -> Refused | None:

@@ -10,10 +10,9 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec.structs import replace
 
-from shared.rules.cards import hand_text
 from shared.rules.contract import LEVEL
 from shared.rules.ending import scored
-from shared.rules.game_events import DealEvent, HandSeen, PlayChosen, WhistCalled
+from shared.rules.game_events import DealEvent, PlayChosen, WhistCalled
 from shared.rules.laying import defenders_laid
 from shared.rules.moves import Lay, Look, Whist
 from shared.rules.play import begin
@@ -59,7 +58,8 @@ def next_word(setup: Setup, game: Game) -> tuple[Literal["ask", "lay", "pair", "
     turn, which = (_AFTER_ALONE if setup.has_dummy else _AFTER).get(game.history, ("dealer", FIRST))
     convention = setup.convention
     if turn == "dealer" or (turn == "return" and LEVEL.get(game.contract) not in convention.pass_return):
-        asks_dealer = setup.players == DEALER_OF and convention.dealer_whist != "off"
+        knows = game.looked == game.declarer  # he was invited to share a misere (3.6.9): who has seen the declarer's hand whists not [conv]
+        asks_dealer = setup.players == DEALER_OF and convention.dealer_whist != "off" and not knows
         return ("ask", setup.resting) if asks_dealer else ("made", NOBODY)
     seat = defenders(setup.players, setup.dealer, game.declarer)[which]
     return "ask" if turn == "return" else turn, seat
@@ -88,11 +88,6 @@ def whist_called(deal: Deal, event: WhistCalled) -> Deal:
         case "dummy":
             return begin(replace(deal, game=replace(game, whister=whom)))
     return replace(deal, phase="whist", to_act=None, game=game)
-
-
-def hand_seen(deal: Deal, event: HandSeen) -> Deal:
-    """The resting dealer has had his look."""
-    return replace(deal, game=replace(deal.game, looked=event.hand))
 
 
 def play_chosen(deal: Deal, event: PlayChosen) -> Deal:
@@ -143,24 +138,6 @@ def _objection(deal: Deal, seat: int, call: str) -> Refused | None:
     if deal.phase == "whist" and game.history != (HALF_ALONE if deal.setup.has_dummy else HALF_AFTER):
         return Refused("call_not_allowed", "3.8.7", "Half-whist is the second defender's, when the first has passed.")
     return None
-
-
-def decide_look(deal: Deal, seat: int, move: Look) -> tuple[DealEvent, ...] | Refused:
-    """The resting dealer sees one defender's hand before his word (3.8.8)."""
-    setup = deal.setup
-    if move.hand is not None and not 0 <= move.hand < setup.players:
-        return Refused("malformed", "3.8.8", f"There is no seat {move.hand}.")
-    if deal.phase != "whist":
-        return Refused("wrong_phase", "3.8.8", "A hand is looked at when the resting dealer is asked for his whist.")
-    if seat != deal.to_act:
-        return Refused("not_your_turn", "3.8.8", f"It is seat {deal.to_act}'s turn.")
-    if seat != setup.resting:
-        return Refused("call_not_allowed", "3.8.8", "Only the resting dealer may look at a hand.")
-    if deal.game.looked != NOBODY:
-        return Refused("call_not_allowed", "3.8.8", "The resting dealer looks at one hand only.")
-    if move.hand not in defenders(setup.players, setup.dealer, deal.game.declarer):
-        return Refused("call_not_allowed", "3.8.8", "The resting dealer names the defender whose hand he looks at.")
-    return (HandSeen(seat, move.hand, hand_text(deal.held(move.hand))),)
 
 
 def decide_lay(deal: Deal, seat: int, move: Lay) -> tuple[DealEvent, ...] | Refused:

@@ -70,7 +70,6 @@ TITLES: Final[Mapping[str, str]] = {
     "not_the_host": "Only the table's host may do this",
     "not_your_hand": "The next card comes from another hand",
     "not_your_turn": "It is another player's turn",
-    "option_not_offered": "Tables with this option are not offered",
     "pulka_over": "The pulka is over",
     "seat_reserved": "The seat is kept for a bot, or for a person",
     "seat_taken": "Somebody sits there",

@@ -19,9 +19,13 @@ from shared.rules.pulka import Pulka
 from tests.events import story
 from tests.events.played import play
 
+CLUB = {"preset": "classic", "shared_misere": True, "misere_no_talon": True}
 TABLES = {
     "convention_players": st.sampled_from(
-        [("sochi", 3), ("sochi", 4), ("leningrad", 4), ("rostov", 3), ("sochi", 2), ("rostov", 2), ("leningrad", 5)]
+        [
+            *(("sochi", 3), ("sochi", 4), ("leningrad", 4), ("rostov", 3), ("sochi", 2), ("rostov", 2), ("leningrad", 5)),
+            *(("classic", 3), (CLUB, 4), ("classic", 2), (CLUB, 5)),
+        ]
     ),
     "lot": st.integers(0, 10_000),
 }
@@ -53,7 +57,7 @@ def test_every_deal_proves_itself(convention_players, lot):
 @settings(max_examples=24, deadline=None)  # half a pulka each, some 20 ms
 @given(viewer=st.sampled_from([None, 0, 1, 2]), **TABLES)
 def test_no_viewer_is_sent_a_hidden_hand(convention_players, lot, viewer):
-    """Until a deal is revealed, nobody is sent another's hand as dealt, unless it was laid on the table or he looked at it."""
+    """Until a deal is revealed, nobody is sent another's hand as dealt, nor in the dark his own, unless it was laid or he looked at it."""
     _, told = play(*convention_players, lot, deals=6)
     public = PublicCodec(story.KEYS)
     viewer = viewer if viewer is None else viewer % convention_players[1]
@@ -63,7 +67,7 @@ def test_no_viewer_is_sent_a_hidden_hand(convention_players, lot, viewer):
             hidden = []
         for event in events:
             if isinstance(event, CardsDealt):
-                hidden = [hand for seat, hand in enumerate(event.hands) if hand and seat != viewer]
+                hidden = [hand for seat, hand in enumerate(event.hands) if hand and (event.dark or seat != viewer)]
         sent = b"".join(
             encode_event(event) for event in public.redacted(decode(data), viewer) if event["type"] not in {"HandsLaid", "HandSeen"}
         )

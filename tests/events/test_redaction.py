@@ -10,6 +10,8 @@ import pytest
 
 from shared.events.commit import decode
 from shared.events.redaction import PublicCodec
+from shared.rules import game_events as game
+from shared.rules import shuffle
 from tests.events import story
 
 VIEWERS = [None, 0, 1, 2, 3]
@@ -113,3 +115,32 @@ def test_as_text_it_is_the_same():
     for commit, viewer in itertools.product(lying, VIEWERS):
         assert [json.loads(bytes(event)) for event in PUBLIC.encoded(commit, viewer)] == PUBLIC.redacted(commit, viewer)
     assert sum(PUBLIC.encoded(commit, 1) is commit.events for commit in lying) > len(lying) // 2
+
+
+def dark_story():
+    """A deal in which nobody has looked: dealt, one looks, another takes the talon in the dark."""
+    hands, talon = story.cards()
+    return [
+        (story.opening(),),
+        (story.started(),),
+        (game.DeckCut(3, story.CUT_AT), msgspec.structs.replace(story.dealt(), dark=True)),
+        (game.HandSeen(2, 2, hands[2], 1, story.salt(shuffle.seen_label(2))),),
+        (game.AuctionWon(1, "6S", dark=True), game.DarkTalonTaken(1, talon, 1, story.salt(shuffle.TALON))),
+    ]
+
+
+@pytest.mark.parametrize("viewer", VIEWERS)
+def test_in_the_dark_a_hand_is_shown_to_who_has_looked(viewer):
+    """Dealt in the dark, no hand is shown, to its owner neither; his look shows it to him, and a dark talon is its taker's (3.3.19)."""
+    hands, talon = story.cards()
+    told = [event for data in story.stored(dark_story()) for event in PUBLIC.redacted(decode(data), viewer)]
+    dealt = the(told, "CardsDealt")
+    assert dealt == {"type": "CardsDealt", "hands": ["", None, None, None], "talon": None, "deal": 1, "dark": True}
+    assert the(told, "HandSeen")["cards"] == (hands[2] if viewer == 2 else None)
+    assert the(told, "DarkTalonTaken") == {"type": "DarkTalonTaken", "seat": 1, "cards": talon if viewer == 1 else None, "deal": 1}
+
+
+def test_a_talon_in_the_dark_cannot_be_stored_without_its_cards():
+    """What the log does not hold could never be revealed."""
+    with pytest.raises(ValueError, match="DarkTalonTaken without its secret"):
+        story.stored([(game.DarkTalonTaken(1, None, 1),)])

@@ -52,7 +52,7 @@ def test_order_of_refusals():
 def test_dark_calls_and_calls_without_the_talon_are_not_played_here():
     """Calls in the dark or without the talon are refused where the convention has none (3.3.19, FN41)."""
     given(table()).when(0, Bid("pass", dark=True)).then_refused("call_not_allowed", "3.3.19")
-    given(table()).when(0, Bid("misere", no_talon=True)).then_refused("call_not_allowed", "3.3.19")
+    given(table()).when(0, Bid("misere", no_talon=True)).then_refused("call_not_allowed", "3.6.4")
 
 
 # ---- misere ------------------------------------------------------------------------------------------------------------

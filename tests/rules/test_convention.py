@@ -132,6 +132,13 @@ def test_a_wrong_word_is_answered_with_the_right_ones() -> None:
         ({"preset": "sochi", "ends_when": "deals:20"}, ("help", "ends_when")),
         ({"preset": "sochi", "help": "lowest", "pool_weight": 2}, ("help", "pool_weight")),
         ({"preset": "rostov", "declarer_remise": "direct", "consolation": "none"}, ("declarer_remise", "consolation")),
+        ({"preset": "sochi", "first_hand_half": True, "half_whist": []}, ("first_hand_half", "half_whist")),
+        ({"preset": "sochi", "ten": "checked", "half_whist": [6, 10]}, ("ten", "half_whist")),
+        ({"preset": "sochi", "ten": "checked", "pass_return": [10]}, ("ten", "pass_return")),
+        ({"preset": "sochi", "all_pass": {"scoring": "whists", "amnesty": True}}, ("all_pass.scoring", "all_pass.amnesty")),
+        ({"preset": "rostov", "all_pass": {"amnesty": True}}, ("all_pass.scoring", "all_pass.amnesty")),
+        ({"preset": "sochi", "ends_when": "time:90"}, ("help", "ends_when")),
+        ({"preset": "leningrad", "help": "clockwise", "ends_when": "all_closed"}, ("help", "pool_weight")),
     ],
 )
 def test_contradictions_name_both_options(value: Any, options: tuple[str, str]) -> None:
@@ -145,6 +152,14 @@ def test_help_needs_a_target() -> None:
     double = {"preset": "sochi", "pool_weight": 2}
     assert refusal(double, target=20).path == "convention.help"
     assert resolve(double).help == "none"
+
+
+def test_what_is_only_inherited_gives_way() -> None:
+    """Half for the first hand without a level for it, and an amnesty of whists, are off where the preset alone had brought them."""
+    assert resolve({"preset": "leningrad", "half_whist": []}).first_hand_half is False
+    in_whists = resolve({"preset": "sochi", "all_pass": {"scoring": "whists", "prices": [5]}})
+    assert in_whists.all_pass.amnesty is False
+    assert resolve(record(in_whists)) == in_whists
 
 
 def test_conventions_are_values() -> None:

@@ -15,7 +15,7 @@ from shared.rules.contract import LADDER, STRAIN
 from shared.rules.deal import Deal, decide, default_move, evolve, legal_moves, offer
 from shared.rules.ending import outcome_of
 from shared.rules.game_events import CardPlayed, DealEvent, DealScored, TalonCardOpened, TrickWon
-from shared.rules.moves import Answer, Bid, Concede, Declare, Discard, Lay, Look, Play, Remedy, Whist, WithoutThree
+from shared.rules.moves import Answer, Bid, Concede, Declare, Discard, Invite, Lay, Look, Play, Remedy, Take, Whist, WithoutThree
 from shared.rules.recorded_deal import deal_document
 from shared.rules.refusal import Refused
 from shared.rules.replay import event_document, replay_document, replayed
@@ -39,7 +39,8 @@ CODE = {
     "dealer_whist": "off",
     "first_hand_half": True,
 }
-CONVENTIONS = ("sochi", "leningrad", "rostov", "federation", HOUSE, CODE)
+CLUB = {"preset": "classic", "misere_no_talon": True, "shared_misere": True, "stalingrad": True, "silent_take": True}
+CONVENTIONS = ("sochi", "leningrad", "rostov", "federation", "classic", HOUSE, CODE, CLUB)
 
 #: A table to sit at: a convention, two to five players, and a number that seeds the cards and every choice.
 tables = st.tuples(st.sampled_from(CONVENTIONS), st.sampled_from((2, 3, 4, 5)), st.integers(0, 2**32 - 1), st.integers(0, 3))
@@ -60,7 +61,10 @@ class Played:
             legal = [move for move in legal_moves(deal, deal.to_act) if give_up or not isinstance(move, Concede | WithoutThree)]
             move = rng.choice(legal)
             if deal.phase == "auction":  # not only tens: passes, low bids, and a misere now and then
-                move = legal[0] if rng.random() < timid else rng.choice([*legal[:4], *(move for move in legal if move.bid == "misere")])
+                passes = [move for move in legal if isinstance(move, Bid) and move.bid == "pass"] or legal[:1]
+                others = [move for move in legal if not isinstance(move, Bid) or move.bid == "misere" or move.no_talon]
+                dark = [move for move in legal if isinstance(move, Bid) and move.dark]
+                move = rng.choice(passes) if rng.random() < timid else rng.choice([*legal[:4], *dark[:4], *others])
             self.moves.append((deal.to_act, move))
             for event in decide(deal, deal.to_act, move):
                 deal = evolve(deal, event)
@@ -90,7 +94,7 @@ def test_every_card_is_somewhere_and_once(where):
     for deal in Played(where).positions:
         places = [deal.held(hand) for hand in range(len(deal.full_hands))]
         places += [deal.game.discarded, deal.play.played if deal.play else 0]
-        if deal.phase == "auction" or deal.contract == "all_pass":
+        if deal.declarer is None or deal.game.no_talon:
             places.append(sum(1 << card for card in deal.setup.talon))
         assert sum(place.bit_count() for place in places) == 32
         assert reduce(int.__or__, places) == DECK
@@ -183,7 +187,9 @@ def test_the_score_file_of_a_deal_scores_alike(where):
 def every_move(deal):
     """Every move that could be sent, but for discards in the other order of their cards."""
     hands = [None, *range(len(deal.full_hands))]
-    yield from (Bid(word) for word in ("pass", *LADDER, "here", "take"))
+    words = ("pass", *LADDER, "here", "take")
+    yield from (Bid(word, dark, no_talon) for word in words for dark in (False, True) for no_talon in (False, True))
+    yield from (Invite(), Take())
     yield from (Declare(word) for word in LADDER)
     yield from (Whist(word) for word in ("whist", "pass", "half"))
     yield from (Lay(open=True), Lay(open=False), Concede(), WithoutThree(), Answer(accept=True), Answer(accept=False))
@@ -218,8 +224,9 @@ def as_offered(move, seat):
 
 def swapped(deal, seat, rng):
     """The deal with two cards exchanged that `seat` cannot see, in hands, talon or discard; None where there are no two such places."""
-    places = {other: deal.held(other) for other in deal.setup.order if other not in (seat, *deal.laid) and deal.held(other)}
-    if deal.phase == "auction":
+    own = () if deal.auction.unseen >> seat & 1 else (seat, deal.game.looked) if seat == deal.setup.resting else (seat,)
+    places = {other: deal.held(other) for other in deal.setup.order if other not in (*own, *deal.laid) and deal.held(other)}
+    if (deal.contract is None and deal.declarer is None) or deal.game.no_talon:
         places["talon"] = sum(1 << card for card in deal.setup.talon)
     if deal.game.discarded and seat != deal.declarer:
         places["discard"] = deal.game.discarded

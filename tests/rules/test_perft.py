@@ -14,6 +14,9 @@ HANDS = ("KS TS 9S 7S AC 7C KD 8D AH 7H", "JS KC TC 8C QD TD 7D KH JH 8H", "8S Q
 STEPS = {"preset": "sochi", "step_by_step": True}
 
 
+PART = {"auction": "auction", "claim": "auction", "play": "play"}  # an invitation waits for its answer inside of the auction
+
+
 def leaves(deal, depth):
     """Lines of `depth` moves from `deal` within its phase, shorter ones that end it included; nobody gives up."""
     if depth == 0:
@@ -25,7 +28,7 @@ def leaves(deal, depth):
         after_it = deal
         for event in decide(deal, deal.to_act, move):
             after_it = evolve(after_it, event)
-        count += leaves(after_it, depth - 1) if after_it.phase == deal.phase else 1
+        count += leaves(after_it, depth - 1) if PART.get(after_it.phase) == PART.get(deal.phase) else 1
     return count
 
 
@@ -40,6 +43,9 @@ def leaves(deal, depth):
         ({"preset": "sochi", "here": "off"}, 0, (27, 378, 3654, 24704)),
         ({"preset": "sochi", "silent_take": True}, 0, (27, 378, 3655, 25605)),
         (STEPS, 0, (3, 8, 20, 31, 41, 57, 78, 113)),
+        ("classic", 0, (55, 1588, 32023)),
+        ("classic", 2, (35, 658, 8833)),
+        ({"preset": "sochi", "misere_no_talon": True}, 0, (33, 561, 6545)),
     ],
 )
 def test_3_3_auctions(convention, in_row, counts):
@@ -65,6 +71,19 @@ def test_decision_19_auctions_of_two(convention, in_row, counts):
 
 
 @pytest.mark.parametrize(
+    ("convention", "in_row", "counts"),
+    [
+        ({"preset": "sochi", "shared_misere": True}, 0, (28, 396, 3860)),
+        ({"preset": "classic", "shared_misere": True, "misere_no_talon": True, "silent_take": True}, 4, (17, 155, 1109, 3867)),
+    ],
+)
+def test_3_6_9_auctions_with_invitations(convention, in_row, counts):
+    """The calls, looks, invitations and answers of an auction of four to each depth (3.6.9, 3.3.19)."""
+    deal = table(convention, players=4, in_row=in_row)
+    assert tuple(leaves(deal, depth) for depth in range(1, len(counts) + 1)) == counts
+
+
+@pytest.mark.parametrize(
     ("convention", "players", "words", "counts"),
     [
         ("sochi", 3, "6S pass pass AS/QS 6D whist whist", {4: 522, 6: 2619, 8: 42390}),
@@ -73,6 +92,10 @@ def test_decision_19_auctions_of_two(convention, in_row, counts):
         ("sochi", 3, "pass pass pass", {4: 12, 6: 972, 8: 31104}),
         ("leningrad", 4, "pass pass pass", {4: 12, 6: 972, 8: 31104}),
         ("rostov", 4, "pass pass pass", {4: 522, 6: 2835, 8: 52272}),
+        ("classic", 3, "dark:6S pass pass taken AS/QS 6D", {4: 522, 6: 2619, 8: 42390}),
+        ("classic", 3, "dark:misere pass pass taken AS/QS", {4: 522, 6: 2835, 8: 52272}),
+        ("federation", 3, "6S pass pass AS/QS 6NT whist whist", {4: 522, 6: 2835, 8: 52272}),
+        ("code", 4, "pass pass pass", {4: 12, 6: 972, 8: 31104}),
         ("sochi", 2, "6S pass AS/QS 6D whist", {4: 522, 6: 2619, 8: 42390}),
         ("sochi", 2, "misere pass AS/QS", {4: 522, 6: 2835, 8: 52272}),
         ("leningrad", 2, "pass pass", {4: 522, 6: 2835, 8: 52272}),

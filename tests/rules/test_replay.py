@@ -102,6 +102,14 @@ def test_all_pass_in_a_row_come_from_the_record():
     assert (refused.refused.code, refused.refused.rule) == ("bid_too_low", "3.7.8")
 
 
+def test_3_7_9_a_forced_deal_begins_in_the_play():
+    """One of the all-pass deals that begin a pulka has no calls: the first talon card lies, and the first hand plays (3.7.9)."""
+    answer = replay_document(record(convention="classic", forced=True))
+    assert (answer["phase"], answer["to_act"], answer["contract"]) == ("play", 0, "all_pass")
+    assert [event["type"] for event in answer["events"]] == ["AllPassed", "TalonCardOpened"]
+    assert answer["events"][0]["forced"]
+
+
 def test_a_pulka_that_has_ended_takes_no_move():
     """On a sheet that is closed before the deal, or by it, a well-formed move finds the pulka over, whatever else is wrong (4.2.15)."""
     closed = {"pool": [4, 4, 5]}
@@ -153,6 +161,9 @@ def test_the_first_refused_move_ends_it():
         ({"sheet": {"mountain": [0, 0, "1/0"]}}, "sheet.mountain[2]"),
         ({"sheet": {"whists": [[0, 3, 1]]}}, "sheet.whists[0][1]"),
         ({"bombs": [[]]}, "bombs"),
+        ({"forced": True}, "forced"),
+        ({"all_pass_in_row": 1, "dark_in_row": 1}, "dark_in_row"),
+        ({"convention": "classic", "all_pass_in_row": 1, "dark_in_row": 2}, "dark_in_row"),
         ({"all_pass_in_row": -1}, "all_pass_in_row"),
         ({"mode": "blindfold"}, "mode"),
         ({"format": 2}, "format"),

@@ -128,6 +128,8 @@ def test_json_of_another_shape_is_malformed(value: object) -> None:
         ({"start": {"whists": [[0, 1, 1], [0, 1, 2]]}}, "start.whists[1]", None),
         ({"start": {"bombs": [[2]]}}, "start.bombs", "has 1 values, must have 3"),
         ({"start": {"bombs": [[1], [], []]}}, "start.bombs[0][0]", None),
+        ({"start": {"all_pass_in_row": 1, "dark_in_row": 1}}, "start.dark_in_row", None),
+        ({"convention": "classic", "start": {"all_pass_in_row": 1, "dark_in_row": 2}}, "start.dark_in_row", None),
         ({"start": {"sheet": 1}}, "start.sheet", "unknown field"),
     ],
 )

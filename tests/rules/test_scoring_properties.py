@@ -47,8 +47,15 @@ def chosen(options: dict[str, list[Any]]) -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries({}, optional={name: st.sampled_from(values) for name, values in options.items()})
 
 
+def _resolved(name: str, options: dict[str, Any], all_pass: dict[str, Any]) -> Convention:
+    """The convention; an amnesty of whists would contradict itself."""
+    if all_pass.get("scoring", PRESETS[name].all_pass.scoring) == "whists":
+        all_pass = {option: value for option, value in all_pass.items() if option != "amnesty"}
+    return resolve({"preset": name, **options, "all_pass": all_pass})
+
+
 CONVENTIONS = st.builds(
-    lambda name, options, all_pass: resolve({"preset": name, **options, "all_pass": all_pass}),
+    _resolved,
     st.sampled_from(["sochi", "leningrad", "rostov", "code", "classic", "federation"]),
     chosen(OPTIONS),
     chosen(ALL_PASS),

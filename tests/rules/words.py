@@ -1,13 +1,17 @@
-"""Deals for tests, and moves as single words: `6S`, `pass`, `7C/8C` (a discard), `whist`, `half`, `open`, `look:1`, `AS`, `concede`."""
+"""Deals for tests, and moves as single words: `6S`, `pass`, `7C/8C` (a discard), `whist`, `half`, `open`, `look:1`, `AS`, `concede`.
+
+In the auction also `dark:6S` and `bare:9S` (without the talon), `look`, `taken` (the talon of a dark auction), `invite`, `yes`, `no`.
+"""
 
 from __future__ import annotations
 
 from shared.rules.cards import CARDS
 from shared.rules.convention import resolve
 from shared.rules.deal import Deal, decide, evolve, open_deal
-from shared.rules.moves import Bid, Concede, DealMove, Declare, Discard, Lay, Look, Play, Whist, WithoutThree
+from shared.rules.moves import Answer, Bid, Concede, DealMove, Declare, Discard, Invite, Lay, Look, Play, Take, Whist, WithoutThree
 from shared.rules.refusal import Refused
 from shared.rules.seats import hand_count, hands_at_play
+from shared.rules.series import dark_deals_in_row
 from shared.rules.sheet import empty_sheet
 
 #: First, second and third hand, and a talon in clubs: spades and top cards, clubs, red cards.
@@ -17,15 +21,18 @@ THIRD = "TD 9D 8D 7D QH JH TH 9H 8H 7H"
 TALON = "7C 8C"
 
 
-def table(convention="sochi", *, players=3, dealer=None, hands=(FIRST, SECOND, THIRD), talon=TALON, in_row=0, target=20) -> Deal:
+def table(convention="sochi", *, players=3, dealer=None, hands=(FIRST, SECOND, THIRD), talon=TALON, in_row=0, target=20, **before) -> Deal:
     """A deal in which the last seat deals, so that seats 0, 1 and 2 are first, second and third hand, of two players the dummy third.
 
-    Of five, seats 0, 1 and 3. `hands` are given in their order.
+    Of five, seats 0, 1 and 3. `hands` are given in their order. `before` is what else a pulka brings into it: `bombs`, `dark_in_row`,
+    `forced`.
     """
     dealer = players - 1 if dealer is None else dealer
     by_seat = dict(zip(hands_at_play(players, dealer), hands, strict=True))
     dealt = tuple(by_seat.get(seat, "") for seat in range(hand_count(players)))
-    return open_deal(resolve(convention, target), players, target, dealer, empty_sheet(players), in_row, dealt, talon)
+    rules = resolve(convention, target)
+    before = {"dark_in_row": dark_deals_in_row(rules, in_row, None)} | before
+    return open_deal(rules, players, target, dealer, empty_sheet(players), in_row, dealt, talon, **before)
 
 
 def shuffled(rng, convention="sochi", players=3, in_row=0) -> Deal:
@@ -36,16 +43,27 @@ def shuffled(rng, convention="sochi", players=3, in_row=0) -> Deal:
     return table(convention, players=players, dealer=rng.randrange(players), hands=hands, talon=" ".join(cards[30:]), in_row=in_row)
 
 
+_SIMPLE = {
+    "concede": Concede(),
+    "without_three": WithoutThree(),
+    "open": Lay(open=True),
+    "closed": Lay(open=False),
+    "look": Look(),
+    "taken": Take(),
+    "invite": Invite(),
+    "yes": Answer(accept=True),
+    "no": Answer(accept=False),
+}
+
+
 def as_move(deal: Deal, word: str) -> DealMove:
     """The word as the deal's phase understands it; a card of another hand is found by the turn."""
-    if word == "concede":
-        return Concede()
-    if word == "without_three":
-        return WithoutThree()
+    if word in _SIMPLE:
+        return _SIMPLE[word]
+    if word.startswith(("dark:", "bare:")):
+        return Bid(word[5:], dark=word.startswith("dark"), no_talon=word.startswith("bare"))
     if word.startswith("look:"):
         return Look(int(word[5:]))
-    if word in ("open", "closed"):
-        return Lay(open=word == "open")
     if "/" in word:
         return Discard(tuple(word.split("/")))
     if word in CARDS and deal.phase not in ("auction", "contract"):  # "7S" is a card and a bid
@@ -61,15 +79,16 @@ def as_move(deal: Deal, word: str) -> DealMove:
 
 def as_word(move: DealMove) -> str:
     """The word that `as_move` reads as this move."""
+    for word, simple in _SIMPLE.items():
+        if move == simple:
+            return word
     match move:
-        case Concede():
-            return "concede"
-        case WithoutThree():
-            return "without_three"
+        case Bid(bid=word, dark=True):
+            return f"dark:{word}"
+        case Bid(bid=word, no_talon=True):
+            return f"bare:{word}"
         case Look(hand=hand):
             return f"look:{hand}"
-        case Lay(open=laid):
-            return "open" if laid else "closed"
         case Discard(cards=cards):
             return "/".join(cards)
         case Play(card=word) | Bid(bid=word) | Declare(contract=word) | Whist(call=word):

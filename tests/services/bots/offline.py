@@ -21,6 +21,7 @@ from shared.rules.moves import AnyMove
 from shared.rules.pulka import OpenPulka, Pulka, Secrets, StartDeal
 from shared.rules.refusal import Refused
 from shared.rules.seats import hand_count, hands_at_play
+from shared.rules.series import Series
 from shared.rules.sheet import empty_sheet
 
 SEATS = tuple("0-" + letter * 26 for letter in "abcde")
@@ -52,7 +53,7 @@ def with_cards(
         dealer=dealer,
         number=1,
         commitment="00",
-        all_pass_in_row=series,
+        series=Series(series),
         secrets=Secrets(server_seed="00" * 32, hands=hands, talon=talon),
         deal=open_deal(convention, players, 10, dealer, sheet, series, hands, talon),
         terms={"clock": {"move_s": 30, "cut_s": 5}},

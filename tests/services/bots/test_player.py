@@ -11,18 +11,8 @@ from shared.rules.game_events import DealScored
 from tests.services.bots.offline import built_in, dealt, naive, opened, play, seen_by
 
 TABLES = [
-    ("sochi", 2),
-    ("rostov", 2),
-    ("sochi", 5),
-    ("leningrad", 5),
-    ("sochi", 3),
-    ("sochi", 4),
-    ("leningrad", 3),
-    ("leningrad", 4),
-    ("rostov", 3),
-    ("rostov", 4),
-    ("code", 3),
-    ("code", 4),
+    *((preset, players) for preset in PRESETS for players in (3, 4)),
+    *(("sochi", 2), ("rostov", 2), ("classic", 2), ("sochi", 5), ("leningrad", 5), ("classic", 5)),
 ]
 
 
@@ -52,6 +42,9 @@ def test_every_move_is_legal_and_every_deal_ends(preset, players):
         {"dealer_whist": "free"},
         {"all_pass": {"exit_levels": [6, 7, 8]}},
         {"all_pass": {"talon": "aside"}},
+        {"silent_take": True},
+        {"misere_no_talon": True},
+        {"shared_misere": True, "dark": {"limit": 3, "opening_rounds": 0}},
     ],
     ids=str,
 )
@@ -77,12 +70,9 @@ BY_SUM = {"preset": "federation", "ends_when": "pool_sum"}
 @pytest.mark.parametrize(
     ("preset", "players", "target"),
     [
-        ("sochi", 3, 4),
-        ("leningrad", 4, 3),
-        ("rostov", 3, 4),
+        *(("sochi", 3, 4), ("leningrad", 4, 3), ("rostov", 3, 4), ("classic", 3, 4), ("classic", 4, 6)),
         *((preset, 2, 4) for preset in ("sochi", "leningrad", "rostov", "code", BY_SUM)),
-        ("sochi", 5, 2),
-        ("rostov", 5, 2),
+        *(("sochi", 5, 2), ("rostov", 5, 2)),
     ],
 )
 def test_pulkas_finish(preset, players, target):

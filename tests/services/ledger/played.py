@@ -15,6 +15,7 @@ from shared.rules import pulka as match
 from shared.rules.convention import record, resolve
 from shared.rules.game_events import Event
 from shared.rules.pulka import OpenPulka, Pulka
+from shared.rules.settlement import is_time_up
 from tests.lot import drawn_events
 
 KEYS = MasterKeys((("test", bytes(range(32))),))
@@ -52,7 +53,8 @@ class PlayedTable:
             return await self.open()
         if match.phase(self.pulka) == "over":
             return None
-        seat, events = drawn_events(self.pulka, self.draw)
+        at = BEGAN + 1000 * (len(self.commits) + 1)
+        seat, events = drawn_events(self.pulka, self.draw, time_up=is_time_up(self.pulka.convention, BEGAN + 1000, at))
         return await self._commit("service" if seat is None else self.seats[seat], events)
 
     async def play(self, *, deals: int = 0, commits: int = 0) -> PlayedTable:

@@ -14,7 +14,8 @@ from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers
 
-TABLES = [("sochi", 3), ("sochi", 4), ("leningrad", 4), ("rostov", 3), ("sochi", 2), ("leningrad", 5)]
+CLUB = {"preset": "classic", "shared_misere": True, "misere_no_talon": True, "silent_take": True}
+TABLES = [("sochi", 3), ("sochi", 4), ("leningrad", 4), ("rostov", 3), ("sochi", 2), ("leningrad", 5), ("classic", 3), (CLUB, 4)]
 HIDDEN = {"terms": {"visibility": "private"}}
 
 

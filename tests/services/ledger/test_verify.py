@@ -52,7 +52,14 @@ def with_event(revision, name, **fields):
     return change
 
 
-@pytest.mark.parametrize(("convention", "players"), [("sochi", 3), ("leningrad", 4), ("rostov", 4), ("sochi", 2), ("rostov", 5)])
+CLUB = {"preset": "classic", "shared_misere": True, "misere_no_talon": True}
+TIMED = {"preset": "federation", "ends_when": "time:9"}
+
+
+@pytest.mark.parametrize(
+    ("convention", "players"),
+    [("sochi", 3), ("leningrad", 4), ("rostov", 4), ("sochi", 2), ("rostov", 5), ("classic", 3), (CLUB, 4), (TIMED, 3), ("classic", 2)],
+)
 async def test_a_good_table_is_verified(projector, log, connection, convention, players):
     """A pulka is verified from its log and rows alone, at its end and in the middle of a deal."""
     played = await PlayedTable(log, 21, convention=convention, players=players).play(commits=70)

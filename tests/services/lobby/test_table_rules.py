@@ -13,6 +13,7 @@ from services.table.openings import opening
 from shared.eventlog.memory import MemoryLog
 from shared.events.keys import MasterKeys
 from shared.events.lobby_events import PlayerReady, SeatTaken, TableFilled, TableOpened
+from shared.rules.convention import PRESETS, record, resolve
 from shared.rules.refusal import Malformed, Refused
 
 HUMANS, BOTS = ("anna", "boris", "vera", "gleb"), ("robot", "golem")
@@ -103,12 +104,12 @@ def test_the_last_ready_is_one_commit():
 
 
 @pytest.mark.parametrize("option", [{"shared_misere": True}, {"misere_no_talon": True}, {"ends_when": "time:60", "help": "none"}])
-def test_options_that_no_table_plays_yet_are_refused(option):
-    """A table is not opened on terms that it would pass over in silence; the refusal names the option."""
-    refused = agree(OpenTable(convention={"preset": "sochi", **option}))
-    assert refused.code == "option_not_offered"
-    assert next(iter(option)) in refused.message
-    assert agree(OpenTable(convention="classic")).code == "option_not_offered"
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_option_of_every_preset_is_played_at_a_table(preset, option):
+    """A table is opened on any preset, dark calls, time limits, shared misere and misere without the talon included."""
+    for wanted in (preset, {"preset": preset, **option}):
+        terms = agree(OpenTable(convention=wanted, players=4))
+        assert terms.convention == record(resolve(wanted, terms.target))
 
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])

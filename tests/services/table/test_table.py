@@ -21,6 +21,7 @@ from shared.rules.cards import hand_text
 from shared.rules.claiming import may_claim
 from shared.rules.exposed import lying
 from shared.rules.game_events import (
+    AllPassed,
     BidMade,
     CardExposed,
     CardPlayed,
@@ -33,12 +34,15 @@ from shared.rules.game_events import (
     PauseAgreed,
     ProposalAnswered,
     PulkaClosed,
+    TalonCardOpened,
     TurnTimedOut,
 )
 from shared.rules.incidents import Claim as Claimed
 from shared.rules.moves import Answer, Bid, Claim, Cut, Play, Propose, Remedy, Seed
 from shared.rules.proposing import PAUSE
-from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
+from tests.services.table.playing import BEGAN, KEYS, PLAYERS, TABLE_ID, Playing
+
+FEDERATION = {"preset": "federation", "ends_when": "deals:12"}
 
 
 @pytest.mark.parametrize(
@@ -47,13 +51,15 @@ from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
         *(("sochi", players) for players in (2, 3, 4, 5)),
         *(("leningrad", players) for players in (2, 3, 4)),
         *(("rostov", players) for players in (3, 4, 5)),
-        ("code", 3),
+        *((preset, players) for preset in ("code", "classic") for players in (3, 4)),
+        *((FEDERATION, players) for players in (3, 4)),
+        *(("classic", players) for players in (2, 5)),
     ],
 )
 async def test_a_pulka_runs_to_its_end_and_folds_the_same_from_the_log(convention, players):
     """What the log folds to is what was played live, to the settlement, and the settlement sums to zero (4.2.14)."""
     playing = await Playing(convention, players, target=2).open()
-    for _ in range(5_000):
+    for _ in range(10_000):
         if (await playing.table()).pulka.status == "over":
             break
         await playing.step()
@@ -152,7 +158,7 @@ async def test_a_late_move_and_a_time_out_at_once():
         assert len(made) == 1
         timed_out = isinstance(made[0].events[0], TurnTimedOut)
         assert isinstance(outcomes[::order][0], RefusedAt) == timed_out
-        assert (await playing.table()).pulka.deal.auction.calls == ((match.to_act(table.pulka), "pass" if timed_out else "6S"),)
+        assert (await playing.table()).pulka.deal.auction.calls == (BidMade(match.to_act(table.pulka), "pass" if timed_out else "6S"),)
 
 
 async def test_whoever_timed_out_plays_on():
@@ -200,13 +206,19 @@ async def test_every_phase_ends_by_time_outs_alone():
     assert table.pulka.number == 3
 
 
+#: Everything that hides cards: one's own in the dark, a talon taken dark or left, a hand that an invited dealer saw.
+CLUB = {"preset": "classic", "shared_misere": True, "misere_no_talon": True, "dark": {"limit": 3, "opening_rounds": 0}}
+
+
 @pytest.mark.parametrize("claims", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
-async def test_no_viewer_is_shown_a_card_that_he_may_not_know(players, seed, claims):
+@pytest.mark.parametrize(
+    ("convention", "players", "target"),
+    [("sochi", 2, 20), *(("sochi", players, 2) for players in (3, 4, 5)), *((CLUB, players, 40) for players in (2, 3, 4, 5))],
+)  # of two many a deal is not played
+async def test_no_viewer_is_shown_a_card_that_he_may_not_know(convention, players, target, seed, claims):
     """A search through every byte of every view and frame, for every seat and a spectator, finds hidden cards nowhere."""
-    target = 20 if players == 2 else 2  # of two many a deal is not played
-    playing = await Playing(players=players, seed=seed, target=target, claims=claims).open()
+    playing = await Playing(convention, players=players, seed=seed, target=target, claims=claims).open()
     redaction = PublicCodec(KEYS)
     shown = 0
     for _ in range(300):
@@ -232,8 +244,8 @@ def _hidden_cards(table: Table, seat: int | None) -> set[str]:
     if deal is None:
         return set()
     unknown = " ".join((*table.pulka.secrets.hands, table.pulka.secrets.talon)).split()
-    known = set() if seat is None else set(table.pulka.secrets.hands[seat].split())
-    if deal.declarer is not None:
+    known = set() if seat is None or deal.auction.unseen >> seat & 1 else set(table.pulka.secrets.hands[seat].split())
+    if deal.declarer is not None and not deal.game.no_talon and (not deal.game.dark or seat == deal.declarer):
         known |= set(table.pulka.secrets.talon.split())
     for owner in range(len(table.pulka.secrets.hands)):
         if deal.game.laid >> owner & 1 or (deal.setup.resting == seat and deal.game.looked == owner):
@@ -396,6 +408,40 @@ async def test_everybody_sees_what_is_pending_and_exposed():
     await answered(playing, Answer(accept=False))
     shown = view(await playing.table(), None, "", 0, [])
     assert (shown["pending"]["what"], shown["pending"]["of"], shown["exposed"][deal.declarer]) == ("remedy", deal.declarer, hand)
+
+
+async def test_5_4_4_a_pulka_that_is_played_to_a_time_ends_with_the_deal_in_which_it_is_reached():
+    """The deal that is going on when the agreed minutes are over is played to its end, and is the last (5.4.4)."""
+    playing = await Playing({"preset": "federation", "ends_when": "time:3"}, target=None).open()
+    numbers = {}
+    while (table := await playing.table()).pulka.status != "over":
+        numbers[table.pulka.number] = playing.now
+        last = await playing.step()
+    assert [type(event) for event in last.events][-3:] == [DealScored, DealRevealed, PulkaClosed]
+    assert last.events[-1].reason == "time:3"
+    ended = {number: at for number, at in numbers.items() if number < table.pulka.number}
+    assert all(at < BEGAN + 180_000 for at in ended.values())
+    assert playing.now >= BEGAN + 180_000
+
+
+async def test_3_7_9_a_classic_pulka_opens_with_forced_all_pass():
+    """The cut brings the cards and the all-pass at once, of as many deals as agreed; then the auction begins at seven and more (3.7.9)."""
+    playing = await Playing({"preset": "classic", "dark": {"limit": 3, "opening_rounds": 2}}, players=4, target=20).open()
+    for number, bombs in ((1, [2]), (2, [2, 4])):
+        table = await playing.until("cut", deal=number)
+        cut = await playing.send(table.pulka.seats[match.cutter(table.pulka)], Cut(7))
+        assert [type(event) for event in cut.events] == [DeckCut, CardsDealt, AllPassed, TalonCardOpened]
+        assert cut.events[2].forced
+        await playing.until("between_deals", deal=number)
+        assert view(await playing.table(), 0, "", 0, [])["bombs"] == [bombs] * 4
+    dealers = {(await playing.table()).pulka.dealer}
+    table = await playing.until("auction", deal=3)
+    assert {table.pulka.dealer} == dealers
+    seat = match.to_act(table.pulka)
+    shown = view(table, seat, "", 0, [])
+    assert shown["hand"] is None
+    bids = [move["bid"] for move in shown["legal"] if move["type"] == "bid" and not move.get("dark")]
+    assert bids[:2] == ["pass", "8S"]
 
 
 async def test_the_same_revision_cannot_be_decided_twice():
