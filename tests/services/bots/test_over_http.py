@@ -103,11 +103,12 @@ async def test_a_lost_answer_is_asked_for_again(club, http):
     assert (await apis[0].view(table))["revision"] == view["revision"] + 1
 
 
-async def test_the_bot_host_fills_the_table_and_plays(club, http):
-    """Somebody alone opens a private table with two bots; they sit down, are ready, and play it to the end."""
+@pytest.mark.parametrize(("players", "target"), [(2, 2), (3, 2), (5, 1)])
+async def test_the_bot_host_fills_the_table_and_plays(club, http, players, target):
+    """Somebody alone opens a private table of any size with bots; they sit down, are ready, and play it to the end."""
     service = main.create(club.settings)
     await service.start()
-    table, apis = await club.open(http, 1, convention="sochi", players=3, target=2, bots=2, visibility="private")
+    table, apis = await club.open(http, 1, convention="sochi", players=players, target=target, bots=players - 1, visibility="private")
     watch = Watch()
     views = await play(apis, table, [watch])
     assert views[0]["status"] == "over"
