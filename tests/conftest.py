@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import signal
 from collections.abc import AsyncIterator, Iterator
 
 import asyncpg
@@ -13,6 +14,9 @@ import pytest
 
 from shared.eventlog.streams import Namespace, configurations
 from tests.servers import Urls, nats_server, postgres_server
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started by a shell's `&`: programs that the tests start would ignore SIGINT too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

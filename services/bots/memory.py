@@ -73,6 +73,8 @@ def _remembered(memory: Memory, event: dict[str, Any]) -> Memory:
     match event.get("type"):
         case "PulkaOpened":
             return Memory(players=event["players"])
+        case "NewcomerSeated":
+            return Memory(players=len(event["seats"]))
         case "DealStarted":
             return Memory(players=memory.players, order=hands_at_play(memory.players, event["dealer"]) if memory.players else ())
         case "AuctionWon":

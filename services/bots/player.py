@@ -15,6 +15,7 @@ from shared.rules.cards import CARDS
 from shared.rules.contract import ALL_PASS, MISERE
 
 _NOTHING = Memory()
+FREE = ("discard", "cut", "draw")  # moves of which the view offers one, or none with its fields
 
 
 def choose(view: dict[str, Any], generator: random.Random, memory: Memory = _NOTHING) -> dict[str, Any]:
@@ -26,15 +27,15 @@ def choose(view: dict[str, Any], generator: random.Random, memory: Memory = _NOT
     if not legal:
         raise ValueError("the view offers no move: it is another's turn")
     wanted = _wanted(view, generator, memory)
-    if wanted["type"] == "discard" or wanted in legal:
+    if wanted["type"] in FREE or wanted in legal:
         return wanted
     return dict(legal[0])
 
 
 def _wanted(view: dict[str, Any], generator: random.Random, memory: Memory) -> dict[str, Any]:
     match view["phase"]:
-        case "cut":
-            return {"type": "cut", "at": generator.randint(4, 28)}
+        case "draw" | "cut":
+            return _at_random(view, generator)
         case "auction":
             return bidding.bid(view, generator)
         case "discard":
@@ -52,6 +53,14 @@ def _wanted(view: dict[str, Any], generator: random.Random, memory: Memory) -> d
         case "remedy":
             return next((dict(move) for move in view["legal"] if move["choice"] == "pass"), dict(view["legal"][0]))
     return dict(view["legal"][0])
+
+
+def _at_random(view: dict[str, Any], generator: random.Random) -> dict[str, Any]:
+    """A card from where nobody has drawn one yet (3.1.1), or a cut."""
+    if view["phase"] == "cut":
+        return {"type": "cut", "at": generator.randint(4, 28)}
+    taken = {place for _, place in view["draw"]["drawn"]}
+    return {"type": "draw", "place": generator.choice([place for place in range(1, len(CARDS) + 1) if place not in taken])}
 
 
 def _card(view: dict[str, Any], generator: random.Random, memory: Memory) -> dict[str, Any]:

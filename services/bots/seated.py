@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable
 from typing import Any, Final
@@ -15,6 +16,7 @@ from services.bots.player import choose
 OVER: Final = ("over", "refused")
 #: Refusals that leave the game as it is: by a rule or a lost race (409), or since the turn has moved on (412). The player looks again.
 _LOOK_AGAIN: Final = frozenset({409, 412})
+MOVES_SEATS: Final = frozenset({"SeatsDrawn", "NewcomerSeated", "SubstituteSeated"})
 _ATTEMPTS: Final = 3  # at one turn: more refusals than races explain mean that the players and the rules disagree; then the clock decides
 
 log = structlog.get_logger("bots")
@@ -60,6 +62,8 @@ class Seated:
     def _hear(self, commit: dict[str, Any]) -> bool:
         """Remember a commit; whether it ended the pulka."""
         self._memory = self._memory.after(commit["events"])
+        if any(event["type"] in MOVES_SEATS for event in commit["events"]):
+            self._seat = None  # known again by the next look
         if self._watch is not None:
             self._watch(commit)
         return any(event["type"] in ("PulkaClosed", "PulkaRefused") for event in commit["events"])
@@ -71,7 +75,18 @@ class Seated:
     async def _look(self) -> None:
         view = await self._api.view(self._table)
         self._seat, self._looked = view["seat"], view["revision"]
+        if view["status"] == "playing" and view["seat"] is not None:
+            await self._oblige(view)
         self._turn = view if view["seat"] is not None and view["to_act"] == view["seat"] and view["legal"] else None
+
+    async def _oblige(self, view: dict[str, Any]) -> None:
+        """A built-in player consents to whatever the others want, and is always ready to go on."""
+        asked = view["consent"] is not None and view["seat"] in view["consent"]["waiting"]
+        waited_for = view["adjourned"] and not view["ready"][view["seat"]]
+        for wanted, move in ((asked, {"type": "answer", "accept": True}), (waited_for, {"type": "ready"})):
+            if wanted:
+                with contextlib.suppress(ApiProblem):  # somebody has refused meanwhile, or it was agreed
+                    await self._api.move(self._table, move, view["revision"])
 
     async def _act(self) -> None:
         """Move until it is done or the turn is another's; the commit comes back by the stream and shows what is next."""

@@ -25,11 +25,11 @@ class RefusedByRule(Exception):
         self.error = error
 
 
-def answer_one(file: str, answer: Answer) -> None:
-    """Answer the document in `file` ("-": standard input) on standard output, or its error on standard error and exit."""
+def answer_one(file: str, answer: Answer, shown: Callable[[Document], bytes | str] = msgspec.json.encode) -> None:
+    """Answer the document in `file` ("-": standard input) on standard output as `shown`, or its error on standard error, and exit."""
     with _opened(file) as source:
         status, result, _ = _answered(source.read(), answer)
-    click.echo(msgspec.json.encode(result), err=status != 0)
+    click.echo(msgspec.json.encode(result) if status else shown(result), err=status != 0)
     sys.exit(status)
 
 

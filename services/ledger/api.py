@@ -10,7 +10,7 @@ from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 
-from services.ledger import audit_trail, deal_history, score_sheet, statement
+from services.ledger import audit_trail, deal_history, score_sheet, sections, statement
 from services.ledger.desk import Desk, as_of, reader_of
 from services.ledger.drawn_sheet import drawn_sheet
 from shared.web.auth import Caller
@@ -33,13 +33,15 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         request: Request[Any, Any, Any],
         table_id: FromPath[str],
         viewer: NamedDependency[Caller | None],
+        section: FromQuery[int | None] = None,
         at_least: FromQuery[str | None] = None,
     ) -> Response[Any]:
         drawn = _wants_svg(request.headers.get("accept"))
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
-            played = await score_sheet.read(connection, table_id, seen.sight.last_deal)
+            chosen = await sections.chosen(connection, seen.sight, section)
+            played = await score_sheet.read(connection, table_id, chosen.last_deal, after=chosen.section.deals_before)
         table = seen.sight.table
-        shown = score_sheet.score_sheet(table, played) | seen.marks
+        shown = score_sheet.score_sheet(table, chosen.section, played) | chosen.marks | seen.marks
         headers = {"Vary": "Accept, Authorization", **NO_STORE}
         if drawn:
             return Response(drawn_sheet(shown, table.target), media_type=SVG, headers=headers | seen.headers)
@@ -70,18 +72,25 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     ) -> Response[dict[str, Any]]:
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
             visible = 1 <= number <= seen.sight.last_deal
-            record = await deal_history.deal_record(connection, seen.sight.table, number) if visible else None
+            record = None
+            if visible:
+                section = await sections.section_of(connection, seen.sight, number)
+                record = await deal_history.deal_record(connection, seen.sight.table, section, number)
         if record is None:
             raise Problem(404, "no_such_deal", "No such deal is over and revealed to you.")
         return Response(record, headers=seen.headers | NO_STORE)
 
     @get("/v1/ledger/tables/{table_id:str}/score-file", tags=["ledger"], summary="The pulka as a score file for `pulka score`")
     async def score_file(
-        table_id: FromPath[str], viewer: NamedDependency[Caller | None], at_least: FromQuery[str | None] = None
+        table_id: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        section: FromQuery[int | None] = None,
+        at_least: FromQuery[str | None] = None,
     ) -> Response[dict[str, Any]]:
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
-            played = await score_sheet.read(connection, table_id, seen.sight.last_deal)
-        return Response(deal_history.score_file(seen.sight.table, played), headers=seen.headers | NO_STORE)
+            chosen = await sections.chosen(connection, seen.sight, section)
+            played = await score_sheet.read(connection, table_id, chosen.last_deal, after=chosen.section.deals_before)
+        return Response(deal_history.score_file(seen.sight.table, chosen.section, played), headers=seen.headers | NO_STORE)
 
     return [sheet, deals, deal, score_file]
 

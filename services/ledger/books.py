@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from services.ledger import audit_trail, deal_history, score_sheet, statement, tables
+from services.ledger import audit_trail, deal_history, score_sheet, sections, statement, tables, who_played
 from shared.eventlog.port import Recorded
 from shared.projections.projection import Connection
 
-VIEWS: Final = (score_sheet, deal_history, audit_trail, statement)  # each a question with its own rows
+VIEWS: Final = (score_sheet, sections, who_played, deal_history, audit_trail, statement)  # each a question with its own rows
 
 
 class Books:
     """The ledger's `Projection`; what each view writes stands in its own file."""
 
     name = "ledger"
-    version = 1
+    version = 2
     ddl = tables.DDL + "".join(view.DDL for view in VIEWS)
 
     async def apply(self, connection: Connection, batch: Sequence[Recorded]) -> None:

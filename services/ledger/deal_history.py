@@ -9,8 +9,10 @@ import msgspec
 
 from services.ledger import audit_trail, score_sheet
 from services.ledger.score_sheet import Score
+from services.ledger.sections import Section
 from services.ledger.tables import Line, Table
 from shared.projections.projection import Connection
+from shared.rules.amount import written
 from shared.rules.ending import outcome_of
 from shared.rules.game_events import DealRevealed
 from shared.rules.recorded_deal import deal_document
@@ -95,8 +97,10 @@ async def revealed_deals(connection: Connection, table_id: str) -> frozenset[int
     return frozenset(row["deal"] for row in rows)
 
 
-async def deal_record(connection: Connection, table: Table, deal: int) -> dict[str, Any] | None:
-    """Deal `deal` card by card (docs/formats.md: Deal record), as `pulka replay` takes it; None while it is not scored and revealed."""
+async def deal_record(connection: Connection, table: Table, section: Section, deal: int) -> dict[str, Any] | None:
+    """Deal `deal` of `section` card by card (docs/formats.md: Deal record), as `pulka replay` takes it; None while it is not scored and
+    revealed.
+    """
     row = await connection.fetchrow(
         """
         SELECT table_id, deal, revision, server_seed, hands, talon, discard FROM revealed WHERE table_id = $1 AND deal = $2
@@ -116,7 +120,7 @@ async def deal_record(connection: Connection, table: Table, deal: int) -> dict[s
     record: dict[str, Any] = {
         "format": 1,
         "convention": msgspec.Raw(table.convention.encode()),
-        "players": table.players,
+        "players": section.players,
         "dealer": outcome["dealer"],
         "hands": cards.hands.split(BETWEEN_HANDS),
         "talon": cards.talon,
@@ -125,7 +129,11 @@ async def deal_record(connection: Connection, table: Table, deal: int) -> dict[s
     if table.target is not None:
         record["target"] = table.target
     before = played[0] if played[0].deal < deal else None
-    if before is not None:
+    if section.start and section.first_deal == deal:
+        start = msgspec.json.decode(section.start)
+        record["sheet"] = {column: start[column] for column in score_sheet.COLUMNS}
+        record |= {name: start[name] for name in ("all_pass_in_row", "dark_in_row", "bombs") if name in start}
+    elif before is not None:
         past = msgspec.json.decode(before.outcome)
         record["sheet"] = msgspec.Raw(before.sheet.encode())
         record["all_pass_in_row"] = past.get("all_pass_in_row", 0)
@@ -139,16 +147,20 @@ async def deal_record(connection: Connection, table: Table, deal: int) -> dict[s
     return record
 
 
-def score_file(table: Table, played: Sequence[Score]) -> dict[str, Any]:
-    """The pulka as a score file (docs/formats.md: Score file) that `pulka score` brings to the same sheet."""
+def score_file(table: Table, section: Section, played: Sequence[Score]) -> dict[str, Any]:
+    """A section of the pulka as a score file (docs/formats.md: Score file) that `pulka score` brings to the same sheet."""
     file: dict[str, Any] = {
         "format": 1,
         "convention": msgspec.Raw(table.convention.encode()),
-        "players": table.players,
+        "players": section.players,
         "deals": [deal_document(outcome_of(msgspec.json.decode(score.outcome))) for score in played],
     }
     if table.target is not None:
         file["target"] = table.target
+    if section.start:
+        file["start"] = msgspec.Raw(section.start.encode())
+    if table.whist_stake is not None:
+        file["stake"] = written(table.whist_stake)
     return file
 
 

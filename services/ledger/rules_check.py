@@ -17,16 +17,18 @@ from shared.events.catalogue import (
     SealedDealStarted,
     SealedEvent,
     SealedHandSeen,
+    SealedSeatDrawStarted,
     StoredTableEvent,
     encode_event,
 )
 from shared.events.chain import Problem
-from shared.events.terms import rules_digest
+from shared.events.commit import Commit
 from shared.projections.projection import UNAPPLICABLE
 from shared.rules import game_events as game
-from shared.rules import moves
+from shared.rules import moves, seat_draw
 from shared.rules import pulka as match
-from shared.rules.game_events import DealRevealed, Event
+from shared.rules.agreement import rules_digest
+from shared.rules.game_events import DealRevealed, Event, SeatsDrawn
 from shared.rules.moves import AnyMove
 from shared.rules.pulka import Pulka, StartDeal
 from shared.rules.refusal import Refused
@@ -40,8 +42,8 @@ def by_the_rules(table_id: str, lines: Iterable[Line]) -> Iterator[Problem]:
     """What in a table's commits, given from the first on, the rules would not have made of the moves. The first one ends the check."""
     pulka, opened = Pulka(table_id=table_id), 0
     for deal in _deals(lines):
-        reveal = next((event for line in deal for event in line.events if isinstance(event, DealRevealed)), None)
-        if reveal is None and any(isinstance(event, SealedDealStarted) for event in deal[0].events):
+        reveal = next((event for line in deal for event in line.events if isinstance(event, DealRevealed | SeatsDrawn)), None)
+        if reveal is None and any(isinstance(event, SealedDealStarted | SealedSeatDrawStarted) for event in deal[0].events):
             return  # it goes on, or was never revealed, which the deal's proof complains of
         for line in deal:
             try:
@@ -58,7 +60,7 @@ def by_the_rules(table_id: str, lines: Iterable[Line]) -> Iterator[Problem]:
 
 
 def _deals(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """Commits by deal: from the one that starts it to the one before the next start."""
+    """Commits by deal: from the one that starts it to the one before the next start; first the opening with its draw."""
     deal: list[Line] = []
     for line in lines:
         if deal and any(isinstance(event, SealedDealStarted) for event in line.events):
@@ -69,12 +71,14 @@ def _deals(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield deal
 
 
-def _opened(event: StoredTableEvent, reveal: DealRevealed | None) -> Event:
-    """The event as it was decided, its cards from the reveal. Raises `ValueError` for a box of no deal."""
+def _opened(event: StoredTableEvent, reveal: DealRevealed | SeatsDrawn | None) -> Event:
+    """The event as it was decided, its cards and seeds from the reveal. Raises `ValueError` for a box of no deal."""
+    if isinstance(event, SealedSeatDrawStarted) and isinstance(reveal, SeatsDrawn):
+        return game.SeatDrawStarted(event.commitment, event.algorithm, reveal.server_seed)
     if not isinstance(event, SealedEvent):
         return event
-    if reveal is None:
-        raise ValueError("a sealed event outside of a deal")
+    if not isinstance(reveal, DealRevealed) or isinstance(event, SealedSeatDrawStarted):
+        raise ValueError("a sealed event outside of a deal")  # noqa: TRY004 - what is wrong is the log, not a type
     match event:
         case SealedDealStarted():
             return game.DealStarted(event.number, event.dealer, event.commitment, event.algorithm, reveal.server_seed)
@@ -99,22 +103,13 @@ def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> 
     match acts[0]:
         case game.PulkaOpened() | game.PulkaRefused() if revision != 1:
             return Problem(revision, "not_by_the_rules", "The pulka is opened a second time.")
-        case game.PulkaOpened(convention=convention, players=players, target=target, terms=terms, rules_digest=digest):
-            fits = digest == rules_digest(convention, players, target, terms)
-            return None if fits else Problem(revision, "rules_digest", "The digest in every commitment is not that of these terms.")
+        case game.PulkaOpened() as opening:
+            return _wrong_opening(pulka, revision, opening, acts)
         case game.PulkaRefused():
             return None
-        case game.DealStarted(number=number, server_seed=seed):
-            decided: tuple[Event, ...] | Refused = _started(pulka, number, seed)
-        case first:
-            done = move_behind(first)
-            if done is None:
-                return Problem(revision, "not_by_the_rules", f"No move makes {type(first).__name__} first.")
-            seat, move = done
-            actor = line.commit.actor
-            if actor not in OWN_ACTORS and (seat >= len(pulka.seats) or pulka.seats[seat] != actor):
-                return Problem(revision, "not_by_the_rules", f"Seat {seat} is not that of whoever moved.")
-            decided = match.decide(pulka, seat, move, time_up=is_time_up(pulka.convention, opened, line.commit.at))
+    decided = _decided(pulka, line.commit, acts[0], opened)
+    if isinstance(decided, str):
+        return Problem(revision, "not_by_the_rules", decided)
     if isinstance(decided, Refused):
         return Problem(revision, "not_by_the_rules", f"The rules refuse it: {decided.code} ({decided.rule}).")
     if list(map(encode_event, decided)) != list(map(encode_event, acts)):
@@ -122,9 +117,32 @@ def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> 
     return None
 
 
-def _started(pulka: Pulka, number: int, seed: str | None) -> tuple[Event, ...]:
-    """The start of deal `number` as it must have been."""
-    return match.start_deal(pulka, StartDeal(number, seed or ""))
+def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[Event, ...] | Refused | str:
+    """What the rules make of the command behind `first`; a sentence when there is none, or not from the commit's actor."""
+    actor = commit.actor
+    match first:
+        case game.DealStarted(number=number, server_seed=seed):
+            return match.start_deal(pulka, StartDeal(number, seed or ""))
+        case game.ConsentAsked(what="newcomer" | "substitute", player=player, seat=seat):
+            return match.decide_join(pulka, player, moves.Join(seat)) if actor == player else "Somebody else asks for a seat for him."
+    done = move_behind(first)
+    if done is None:
+        return f"No move makes {type(first).__name__} first."
+    seat, move = done
+    if actor not in OWN_ACTORS and (seat >= len(pulka.seats) or pulka.seats[seat] != actor):
+        return f"Seat {seat} is not that of whoever moved."
+    return match.decide(pulka, seat, move, time_up=is_time_up(pulka.convention, opened, commit.at))
+
+
+def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: tuple[Event, ...]) -> Problem | None:
+    if opened.rules_digest != rules_digest(opened.convention, opened.players, opened.target, opened.terms):
+        return Problem(revision, "rules_digest", "The digest in every commitment is not that of these terms.")
+    seed = next((event.server_seed or "" for event in acts if isinstance(event, game.SeatDrawStarted)), None)
+    draw = seat_draw.opened(pulka.table_id, opened, seed) if seed is not None else ()
+    drawn_for = opened.terms.get("seating") == "drawn"
+    if (seed is not None) != drawn_for or list(map(encode_event, (opened, *draw))) != list(map(encode_event, acts)):
+        return Problem(revision, "not_by_the_rules", "The rules open a pulka on these terms in another way.")
+    return None
 
 
 def move_behind(event: Event) -> tuple[int, AnyMove] | None:
@@ -136,6 +154,7 @@ def move_behind(event: Event) -> tuple[int, AnyMove] | None:
 
 
 _MOVES: Final[dict[type[Event], Callable[[Any], AnyMove]]] = {
+    game.SeatCardDrawn: lambda event: moves.Draw(event.place),
     game.SeedAdded: lambda event: moves.Seed(event.seed),
     game.DeckCut: lambda event: moves.Cut(event.at),
     game.BidMade: lambda event: moves.Bid(event.bid, event.dark, event.no_talon),
@@ -154,4 +173,9 @@ _MOVES: Final[dict[type[Event], Callable[[Any], AnyMove]]] = {
     game.ProposalMade: lambda event: moves.Propose(event.what, event.tricks or None, event.trick or None),
     game.ProposalAnswered: lambda event: moves.Answer(event.accept),
     game.RemedyChosen: lambda event: moves.Remedy(event.choice, event.suit, event.card, event.hand),
+    game.ConsentAsked: lambda _: moves.Propose("adjourn"),
+    game.ConsentAnswered: lambda event: moves.Answer(event.accept),
+    game.PlayerLeaves: lambda _: moves.Leave(),
+    game.SettlementDemanded: lambda _: moves.Settle(),
+    game.SeatReady: lambda _: moves.Ready(),
 }

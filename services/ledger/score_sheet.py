@@ -7,9 +7,12 @@ from typing import Any, Final
 
 import msgspec
 
+from services.ledger import sections
+from services.ledger.sections import Section
 from services.ledger.tables import Line, Table
+from services.ledger.who_played import seats_scored
 from shared.projections.projection import Connection
-from shared.rules.game_events import DealScored
+from shared.rules.game_events import DealScored, NewcomerSeated
 from shared.rules.settlement import closed_reason, settlement
 from shared.rules.sheet import Sheet, empty_sheet
 from shared.rules.sheet import write as written_on
@@ -28,6 +31,7 @@ CREATE TABLE IF NOT EXISTS scores (
 );
 """
 
+COLUMNS: Final = ("pool", "mountain", "whists")
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 _read_document: Final = msgspec.json.Decoder(SheetDocument).decode
 
@@ -44,23 +48,26 @@ class Score(msgspec.Struct, frozen=True):
     sheet: str
 
 
-def sheet_of(text: str, players: int) -> Sheet:
+def sheet_of(text: str) -> Sheet:
     """The sheet that a row holds."""
-    return read_sheet(_read_document(text), players, "sheet")
+    document = _read_document(text)
+    return read_sheet(document, len(document.pool or ()), "sheet")
 
 
 def scores(lines: Iterable[Line], sheets: Mapping[str, str]) -> list[Score]:
-    """The deals that `lines` scored; `sheets` are their tables' sheets before, as text, where there was a deal before."""
+    """The deals that `lines` scored; `sheets` are their tables' sheets before, as text, where there was a deal or a newcomer before."""
     latest = dict(sheets)
     found: list[Score] = []
     for line in lines:
         for event in line.events:
+            table = line.table
+            if isinstance(event, NewcomerSeated):
+                latest[table.table_id] = _encode({column: event.start[column] for column in COLUMNS}).decode()
             if not isinstance(event, DealScored):
                 continue
-            table = line.table
-            empty = empty_sheet(table.players)
+            empty = empty_sheet(len(seats_scored(line)))
             before = latest.get(table.table_id)
-            sheet = written_on(empty if before is None else sheet_of(before, table.players), event.entries)
+            sheet = written_on(empty if before is None else sheet_of(before), event.entries)
             latest[table.table_id] = _encode(sheet.document()).decode()
             written = written_on(empty, event.entries).document() | {"entries": event.entries}
             found.append(
@@ -83,9 +90,13 @@ async def apply(connection: Connection, lines: Sequence[Line]) -> None:
     if not ids:
         return
     rows = await connection.fetch(
-        "SELECT DISTINCT ON (table_id) table_id, sheet FROM scores WHERE table_id = ANY($1) ORDER BY table_id, deal DESC", list(ids)
+        "SELECT DISTINCT ON (table_id) table_id, deal, sheet FROM scores WHERE table_id = ANY($1) ORDER BY table_id, deal DESC", list(ids)
     )
-    found = scores(lines, {row["table_id"]: row["sheet"] for row in rows})
+    sheets, scored = {row["table_id"]: row["sheet"] for row in rows}, {row["table_id"]: row["deal"] for row in rows}
+    for section in await sections.written(connection, list(ids)):
+        if section.first_deal > scored.get(section.table_id, 0):
+            sheets[section.table_id] = _encode(section.sheet.document()).decode()
+    found = scores(lines, sheets)
     await connection.execute(
         """
         INSERT INTO scores (table_id, deal, revision, at, outcome, written, sheet)
@@ -110,13 +121,13 @@ async def read(connection: Connection, table_id: str, last_deal: int, *, after: 
     return [Score(*row) for row in rows]
 
 
-def score_sheet(table: Table, played: Sequence[Score]) -> dict[str, Any]:
-    """The object of `pulka score` after the deals `played`: `deals`, `sheet`, `closed`, `settlement` (as if the pulka were settled now)."""
-    sheet = sheet_of(played[-1].sheet, table.players) if played else empty_sheet(table.players)
-    closed = closed_reason(table.rules, table.target, sheet, len(played)) is not None
+def score_sheet(table: Table, section: Section, played: Sequence[Score]) -> dict[str, Any]:
+    """The object of `pulka score` after the deals `played` of `section`: `deals`, `sheet`, `closed`, `settlement` (as if it were now)."""
+    sheet = sheet_of(played[-1].sheet) if played else section.sheet
+    closed = closed_reason(table.rules, table.target, sheet, section.deals_before + len(played)) is not None
     return {
         "deals": [msgspec.Raw(score.written.encode()) for score in played],
         "sheet": sheet.document(),
         "closed": closed or table.status == "over",
-        "settlement": settlement(table.rules, table.target, sheet),
+        "settlement": settlement(table.rules, table.target, sheet, table.whist_stake),
     }

@@ -1,4 +1,8 @@
-"""What a player won and lost: one line a pulka, settled when it closes. Positive whists are his gain; a pulka's lines sum to zero."""
+"""What a player won and lost: one line a pulka, settled when it closes. Positive whists are his gain; a pulka's lines sum to zero.
+
+The result of a seat is his who sits there at the end: a substitute takes over the sheet with the seat, and who was replaced has no line
+[conv]. What they owe each other for the part that each played is between them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import msgspec
 from services.ledger.score_sheet import Score
 from services.ledger.tables import Line
 from shared.projections.projection import Connection
-from shared.rules.game_events import PulkaClosed, PulkaOpened
+from shared.rules.game_events import NewcomerSeated, PulkaClosed, PulkaOpened, SeatsDrawn, SubstituteSeated
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS accounts (
@@ -21,14 +25,20 @@ CREATE TABLE IF NOT EXISTS accounts (
     closed_at bigint,
     net text,
     rounded int,
+    payment text,
     PRIMARY KEY (player, table_id)
 );
 CREATE INDEX IF NOT EXISTS accounts_by_table ON accounts (table_id);
 """
 
+_COLUMNS: Final = "player, table_id, seat, opened_at, closed_at, net, rounded, payment"
+
 
 class Account(msgspec.Struct, frozen=True):
-    """A player's part in one pulka: `net` whists as an exact number in text, `rounded` for show; None until the pulka is closed."""
+    """A player's part in one pulka: `net` whists as an exact number in text, `rounded` for show; None until the pulka is closed.
+
+    `payment`: what he gets at the agreed stake, an exact number as text; None without a stake (4.2.13).
+    """
 
     player: str
     table_id: str
@@ -37,71 +47,79 @@ class Account(msgspec.Struct, frozen=True):
     closed_at: int | None = None
     net: str | None = None
     rounded: int | None = None
+    payment: str | None = None
 
 
-class Settled(msgspec.Struct, frozen=True):
-    """What one seat's account gets when the pulka closes."""
+def accounts_after(known: Iterable[Account], lines: Iterable[Line]) -> list[Account]:
+    """The accounts of some tables after `lines`, by table and seat; `known` are theirs before. The last of a seat has its result.
 
-    table_id: str
-    seat: int
-    closed_at: int
-    net: str
-    rounded: int
-
-
-def opened(lines: Iterable[Line]) -> list[Account]:
-    """The accounts that `lines` opened."""
-    return [
-        Account(player, line.table.table_id, seat, line.commit.at)
-        for line in lines
-        for event in line.events
-        if isinstance(event, PulkaOpened)
-        for seat, player in enumerate(event.seats)
-    ]
-
-
-def settled(lines: Iterable[Line]) -> list[Settled]:
-    """What `lines` settled. Raises `ValueError` for a settlement that does not sum to zero: it is not posted."""
-    found: list[Settled] = []
+    Raises `ValueError` for a settlement that does not sum to zero: it is not posted.
+    """
+    accounts = {(account.table_id, account.player): account for account in known}
     for line in lines:
+        table_id = line.table.table_id
         for event in line.events:
-            if not isinstance(event, PulkaClosed):
-                continue
-            net, rounded = event.settlement["net"], event.settlement["rounded"]
-            if sum(rounded) != 0:
-                raise ValueError(f"the settlement of {line.table.table_id} sums to {sum(rounded)}")
-            found += [
-                Settled(line.table.table_id, seat, line.commit.at, str(whists), shown)
-                for seat, (whists, shown) in enumerate(zip(net, rounded, strict=True))
-            ]
-    return found
+            match event:
+                case PulkaOpened(seats=seats):
+                    accounts |= {(table_id, player): Account(player, table_id, seat, line.commit.at) for seat, player in enumerate(seats)}
+                case SeatsDrawn(seats=seats):
+                    for seat, player in enumerate(seats):
+                        accounts[table_id, player] = msgspec.structs.replace(accounts[table_id, player], seat=seat)
+                case NewcomerSeated(player=player, seat=seat, moved=moved):
+                    for known_one in [one for one in accounts.values() if one.table_id == table_id]:
+                        accounts[table_id, known_one.player] = msgspec.structs.replace(known_one, seat=moved[known_one.seat])
+                    accounts[table_id, player] = Account(player, table_id, seat, line.commit.at)
+                case SubstituteSeated(player=player, replaced=replaced, seat=seat):
+                    del accounts[table_id, replaced]
+                    accounts[table_id, player] = Account(player, table_id, seat, line.commit.at)
+                case PulkaClosed(settlement=settled):
+                    _settle(accounts, line, settled)
+                case _:
+                    pass
+    return sorted(accounts.values(), key=lambda account: (account.table_id, account.seat))
+
+
+def _settle(accounts: dict[tuple[str, str], Account], line: Line, settled: dict[str, Any]) -> None:
+    table_id, net, rounded = line.table.table_id, settled["net"], settled["rounded"]
+    if sum(rounded) != 0:
+        raise ValueError(f"the settlement of {table_id} sums to {sum(rounded)}")
+    payments = settled.get("payments", [None] * len(net))
+    for player, whists, shown, payment in zip(line.table.seats, net, rounded, payments, strict=True):
+        accounts[table_id, player] = msgspec.structs.replace(
+            accounts[table_id, player],
+            closed_at=line.commit.at,
+            net=str(whists),
+            rounded=shown,
+            payment=None if payment is None else str(payment),
+        )
+
+
+CHANGES: Final = (PulkaOpened, SeatsDrawn, NewcomerSeated, SubstituteSeated, PulkaClosed)  # whatever opens, moves or settles an account
 
 
 async def apply(connection: Connection, lines: Sequence[Line]) -> None:
-    """Open and settle the accounts of a batch."""
-    if new := opened(lines):
-        await connection.execute(
-            """
-            INSERT INTO accounts (player, table_id, seat, opened_at)
-            SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[])
-            """,
-            *map(list, zip(*[msgspec.structs.astuple(account)[:4] for account in new], strict=True)),
-        )
-    if closed := settled(lines):
-        await connection.execute(
-            """
-            UPDATE accounts SET closed_at = row.closed_at, net = row.net, rounded = row.rounded
-            FROM unnest($1::text[], $2::int[], $3::bigint[], $4::text[], $5::int[]) AS row (table_id, seat, closed_at, net, rounded)
-            WHERE accounts.table_id = row.table_id AND accounts.seat = row.seat
-            """,
-            *map(list, zip(*map(msgspec.structs.astuple, closed), strict=True)),
-        )
+    """Bring the accounts of a batch's tables up to it; most batches change none."""
+    changing = [line for line in lines if any(isinstance(event, CHANGES) for event in line.events)]
+    if not changing:
+        return
+    ids = sorted({line.table.table_id for line in changing})
+    known = await connection.fetch(f"SELECT {_COLUMNS} FROM accounts WHERE table_id = ANY($1)", ids)  # noqa: S608 - a constant of ours
+    found = accounts_after([Account(*row) for row in known], changing)
+    await connection.execute("DELETE FROM accounts WHERE table_id = ANY($1)", ids)
+    await connection.execute(
+        f"""
+        INSERT INTO accounts ({_COLUMNS})
+        SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[])
+        """,  # noqa: S608 - a constant of ours
+        *map(list, zip(*map(msgspec.structs.astuple, found), strict=True)),
+    )
 
 
 async def of_table(connection: Connection, table_id: str) -> list[Account]:
     """The accounts of one table, by seat."""
     rows = await connection.fetch(
-        "SELECT player, table_id, seat, opened_at, closed_at, net, rounded FROM accounts WHERE table_id = $1 ORDER BY seat", table_id
+        f"SELECT {_COLUMNS} FROM accounts WHERE table_id = $1 ORDER BY seat",  # noqa: S608 - a constant of ours
+        table_id,
     )
     return [Account(*row) for row in rows]
 
@@ -114,7 +132,7 @@ async def read(connection: Connection, player: str, reader: str | None, before: 
     """The closed pulkas of `player` that `reader` may know of, newest first, at most `limit`, those after the key `before`."""
     rows = await connection.fetch(
         f"""
-        SELECT a.table_id, a.seat, a.closed_at AS at, a.net, a.rounded FROM accounts a JOIN tables t USING (table_id)
+        SELECT a.table_id, a.seat, a.closed_at AS at, a.net, a.rounded, a.payment FROM accounts a JOIN tables t USING (table_id)
         WHERE a.player = $1 AND a.closed_at IS NOT NULL AND {_MAY_SEE}
           AND ($3::bigint IS NULL OR (a.closed_at, a.table_id) < ($3, $4))
         ORDER BY a.closed_at DESC, a.table_id DESC LIMIT $5
@@ -136,9 +154,9 @@ async def deals_of(
     """
     rows = await connection.fetch(
         f"""
-        SELECT a.seat, s.table_id, s.deal, s.revision, s.at, s.outcome, s.written, s.sheet
-        FROM accounts a JOIN tables t USING (table_id) JOIN scores s USING (table_id)
-        WHERE a.player = $1 AND {_MAY_SEE}
+        SELECT w.seat, s.table_id, s.deal, s.revision, s.at, s.outcome, s.written, s.sheet
+        FROM who_played w JOIN scores s USING (table_id, deal) JOIN tables t USING (table_id)
+        WHERE w.player = $1 AND {_MAY_SEE}
           AND (t.status = 'over' OR s.deal + t.delay_deals <= t.deal
                OR EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id AND own.player = $2))
           AND ($3::bigint IS NULL OR (s.at, s.table_id, s.deal) < ($3, $4, $5::bigint))

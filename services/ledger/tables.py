@@ -14,8 +14,10 @@ from shared.events.commit import Commit, decode, hash_of
 from shared.events.terms import read as read_terms
 from shared.events.upcast import stored_table_events
 from shared.projections.projection import Connection
+from shared.rules.amount import Amount
 from shared.rules.convention import Convention, from_record
-from shared.rules.game_events import PulkaClosed, PulkaOpened, PulkaRefused
+from shared.rules.game_events import NewcomerSeated, PulkaClosed, PulkaOpened, PulkaRefused, SeatsDrawn, SubstituteSeated
+from shared.rules.stakes import read_stake
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS tables (
@@ -32,7 +34,8 @@ CREATE TABLE IF NOT EXISTS tables (
     convention text NOT NULL,
     open_to_all bool NOT NULL,
     delay_deals int NOT NULL,
-    deal int NOT NULL
+    deal int NOT NULL,
+    stake text
 );
 """
 
@@ -44,7 +47,8 @@ class Table(msgspec.Struct, frozen=True):
 
     `stream`, `sequence`, `revision`, `at` (milliseconds since 1970) and `hash` are its newest commit's. `status`: `playing`, `over`,
     `refused`. `target` is None for a pulka without one; `seats` are player ids clockwise; `convention` the resolved record as JSON text.
-    `open_to_all`: who has no seat may look, `delay_deals` whole deals late. `deal` counts the deals that began.
+    `open_to_all`: who has no seat may look, `delay_deals` whole deals late. `deal` counts the deals that began. `stake`: what a whist
+    is worth, an exact number as text (4.2.13).
     """
 
     table_id: str
@@ -61,6 +65,12 @@ class Table(msgspec.Struct, frozen=True):
     open_to_all: bool = False
     delay_deals: int = 0
     deal: int = 0
+    stake: str | None = None
+
+    @property
+    def whist_stake(self) -> Amount | None:
+        """What a whist is worth, as a number."""
+        return None if self.stake is None else read_stake(self.stake, "stake")
 
     @property
     def rules(self) -> Convention:
@@ -95,7 +105,12 @@ def after(table: Table, events: Iterable[StoredTableEvent]) -> Table:
                     convention=_encode(event.convention).decode(),
                     open_to_all=terms.open_to_all,
                     delay_deals=terms.spectators.delay_deals,
+                    stake=None if terms.stake is None else str(terms.stake),
                 )
+            case SeatsDrawn(seats=seats) | NewcomerSeated(seats=seats):
+                table = msgspec.structs.replace(table, seats=seats, players=len(seats))
+            case SubstituteSeated(seat=seat, player=player):
+                table = msgspec.structs.replace(table, seats=(*table.seats[:seat], player, *table.seats[seat + 1 :]))
             case PulkaRefused():
                 table = msgspec.structs.replace(table, status="refused")
             case PulkaClosed():
@@ -131,7 +146,7 @@ def lines(batch: Iterable[Recorded], known: dict[str, Table]) -> list[Line]:
 
 
 _COLUMNS: Final = (
-    "table_id, stream, sequence, revision, at, hash, status, players, target, seats, convention, open_to_all, delay_deals, deal"
+    "table_id, stream, sequence, revision, at, hash, status, players, target, seats, convention, open_to_all, delay_deals, deal, stake"
 )
 
 
@@ -149,24 +164,30 @@ async def write(connection: Connection, before: Collection[str], tables: Iterabl
             f"""
             INSERT INTO tables ({_COLUMNS})
             SELECT table_id, stream, sequence, revision, at, hash, status, players, target, string_to_array(seats, ' '), convention,
-                   open_to_all, delay_deals, deal
+                   open_to_all, delay_deals, deal, stake
             FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::int[], $9::int[],
-                        $10::text[], $11::text[], $12::bool[], $13::int[], $14::int[])
+                        $10::text[], $11::text[], $12::bool[], $13::int[], $14::int[], $15::text[])
                  AS row ({_COLUMNS})
             """,  # noqa: S608 - a constant of ours
             *map(list, zip(*map(_row, new), strict=True)),
         )
-    if old := [(t.table_id, t.sequence, t.revision, t.at, t.hash, t.status, t.deal) for t in kept if t.table_id in before]:
+    if old := [_changed(table) for table in kept if table.table_id in before]:
         await connection.execute(
             """
             UPDATE tables SET sequence = row.sequence, revision = row.revision, at = row.at, hash = row.hash, status = row.status,
-                              deal = row.deal
-            FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::int[])
-                 AS row (table_id, sequence, revision, at, hash, status, deal)
+                              deal = row.deal, players = row.players, seats = string_to_array(row.seats, ' ')
+            FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::int[], $8::int[], $9::text[])
+                 AS row (table_id, sequence, revision, at, hash, status, deal, players, seats)
             WHERE tables.table_id = row.table_id
             """,
             *map(list, zip(*old, strict=True)),
         )
+
+
+def _changed(table: Table) -> tuple[object, ...]:
+    """The columns that a table's later commits can change."""
+    t = table
+    return t.table_id, t.sequence, t.revision, t.at, t.hash, t.status, t.deal, t.players, " ".join(t.seats)
 
 
 def _row(table: Table) -> tuple[object, ...]:

@@ -13,17 +13,20 @@ from typing import Any
 
 import msgspec
 
-from services.ledger import audit_trail, deal_history, score_sheet, statement, tables
+from services.ledger import audit_trail, deal_history, score_sheet, sections, statement, tables, who_played
 from services.ledger.audit_trail import Step
 from services.ledger.deal_history import Revealed
 from services.ledger.rules_check import by_the_rules
 from services.ledger.score_sheet import Score
+from services.ledger.sections import Section
 from services.ledger.statement import Account
 from services.ledger.tables import Line, Table
+from services.ledger.who_played import Part
 from shared.eventlog.port import EventLog, Recorded
 from shared.events.address import Address
 from shared.events.chain import ChainReport, Problem, verify_chain
 from shared.events.deal_proof import verify_deals
+from shared.events.draw_proof import verify_draw
 from shared.events.upcast import NewerSchema
 from shared.projections import checkpoint
 from shared.projections.projection import Connection
@@ -38,6 +41,8 @@ class Rows(msgspec.Struct, frozen=True):
     table: Table | None
     steps: Sequence[Step]
     scores: Sequence[Score]
+    sections: Sequence[Section]
+    parts: Sequence[Part]
     revealed: Sequence[Revealed]
     accounts: Sequence[Account]
 
@@ -50,6 +55,8 @@ async def read_rows(connection: Connection, address: Address) -> Rows:
             (await tables.load(connection, [address.id])).get(address.id),
             await audit_trail.read(connection, address.id, ANY_DEAL),
             await score_sheet.read(connection, address.id, ANY_DEAL),
+            await sections.written(connection, [address.id]),
+            await who_played.of_table(connection, address.id),
             await deal_history.read(connection, address.id, ANY_DEAL),
             await statement.of_table(connection, address.id),
         )
@@ -104,11 +111,13 @@ def check(address: Address, records: Sequence[Recorded], rows: Rows | None, whol
     problems: tuple[Problem, ...]
     try:
         lines = tables.lines(records, {})
-        proofs = verify_deals([line.commit for line in lines])
+        commits = [line.commit for line in lines]
+        drawn, proofs = verify_draw(commits), verify_deals(commits)
     except (NewerSchema, msgspec.ValidationError) as unreadable:
         problems = (Problem(0, "unreadable", f"An event is none that this program knows ({type(unreadable).__name__})."),)
     else:
         problems = (
+            *drawn,
             *(problem for proof in proofs for problem in proof.problems),
             *by_the_rules(address.id, lines),
             *(_rows_differ(lines, rows, whole=whole) if rows else ()),
@@ -123,7 +132,9 @@ def _until(rows: Rows, revision: int) -> Rows:
         rows.applied,
         None,
         steps,
-        [score for score in rows.scores if score.revision <= revision],
+        (scores := [score for score in rows.scores if score.revision <= revision]),
+        [section for section in rows.sections if section.revision <= revision],
+        [part for part in rows.parts if part.deal <= len(scores)],
         [cards for cards in rows.revealed if cards.revision <= revision],
         (),
     )
@@ -140,6 +151,7 @@ def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[
     views: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
         ("audit trail", audit_trail.steps(written), rows.steps),
         ("score sheet", score_sheet.scores(written, {}), rows.scores),
+        ("sections", sections.sections(written), rows.sections),
         ("deal history", deal_history.revealed(written), rows.revealed),
     ]
     last = written[-1]
@@ -149,14 +161,9 @@ def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[
                 yield Problem(ours.revision, "rows_differ", f"The {name} of this revision is not what its commit says.")
         if len(expected) != len(found):
             yield Problem(last.commit.revision, "rows_differ", f"The {name} has {len(found)} rows, its commits make {len(expected)}.")
+    if who_played.parts(written) != list(rows.parts):
+        yield Problem(last.commit.revision, "rows_differ", "Who played which deal is not what the commits say.")
     if whole and last.table != rows.table:
         yield Problem(last.commit.revision, "rows_differ", "The table's row is not what its commits say.")
-    if whole and _accounts(written) != list(rows.accounts):
+    if whole and statement.accounts_after((), written) != list(rows.accounts):
         yield Problem(last.commit.revision, "rows_differ", "The accounts are not what the pulka's settlement says.")
-
-
-def _accounts(lines: Sequence[Line]) -> list[Account]:
-    accounts = {account.seat: account for account in statement.opened(lines)}
-    for one in statement.settled(lines):
-        accounts[one.seat] = msgspec.structs.replace(accounts[one.seat], closed_at=one.closed_at, net=one.net, rounded=one.rounded)
-    return [accounts[seat] for seat in sorted(accounts)]

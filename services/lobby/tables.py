@@ -20,7 +20,7 @@ from shared.events.commit import Commit
 from shared.events.keys import MasterKeys, command_digest, former_digests
 from shared.events.lobby_events import AnyLobbyEvent, PlayerReady, SeatLeft, SeatTaken, TableFilled, TableOpened, TableOver
 from shared.events.sealing import LobbyCodec
-from shared.events.terms import rules_digest
+from shared.rules.agreement import rules_digest
 from shared.rules.refusal import Refused
 
 # ---- State and evolve --------------------------------------------------------------------------------------------------

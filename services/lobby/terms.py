@@ -9,8 +9,10 @@ from msgspec import Meta
 
 from shared.events.terms import Clock, Spectators
 from shared.rules import convention as conventions
+from shared.rules.amount import written
 from shared.rules.refusal import Malformed, Refused
 from shared.rules.seats import FEWEST, MOST
+from shared.rules.stakes import read_stake
 
 TARGET: Final = 10  # points a player: an evening's short pulka; the Code's own example (4.2.2) is 50
 ENDS_BY_TARGET: Final = frozenset({"all_closed", "pool_sum"})  # values of `ends_when` that need a target
@@ -28,6 +30,8 @@ class OpenTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     mode: Literal["enforced", "adjudicated"] = "enforced"
     visibility: Literal["public", "private"] = "public"
     spectators: Spectators = Spectators()
+    seating: Literal["chosen", "drawn"] = "chosen"
+    stake: int | str | None = None
     bots: Annotated[int, Meta(ge=0, lt=MOST)] = 0  # one seat is the host's
 
 
@@ -52,11 +56,14 @@ def agree(wanted: OpenTable) -> Terms | Refused:
         convention = conventions.resolve(wanted.convention, target)
     if wanted.mode == "adjudicated":
         return Refused("mode_not_offered", "", "Adjudicated tables are not offered yet; the rules are enforced at every table.")
-    terms = {
+    terms: dict[str, Any] = {
         "clock": msgspec.to_builtins(wanted.clock),
         "mode": wanted.mode,
         "visibility": wanted.visibility,
         "spectators": msgspec.to_builtins(wanted.spectators),
         "bots": wanted.bots,
+        "seating": wanted.seating,
     }
+    if wanted.stake is not None:
+        terms["stake"] = written(read_stake(wanted.stake, "stake"))
     return Terms(conventions.record(convention), wanted.players, target, terms, wanted.bots)

@@ -46,6 +46,8 @@ class TableView(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
     visibility: str
     spectators: dict[str, Any]
+    seating: str
+    stake: int | str | None
     bots: int
     seats: list[SeatView]
     opened_at: int
@@ -118,6 +120,8 @@ def view_of(table: Table, status: str, names: Mapping[str, str], position: str |
         mode=table.terms["mode"],
         visibility=table.terms["visibility"],
         spectators=table.terms["spectators"],
+        seating=table.terms.get("seating", "chosen"),  # tables of before there was a choice
+        stake=table.terms.get("stake"),
         bots=table.bots,
         seats=[
             SeatView(seat, None if player is None else Person(player, names.get(player)), table.ready[seat], table.for_bot(seat))

@@ -14,7 +14,7 @@ import msgspec
 
 from services.table.table import Table, Tables, fold, initial
 from services.table.view import view
-from services.table.viewing import Viewer, viewer_of
+from services.table.viewing import Viewer, seat_at, viewer_of
 from shared.eventlog.aggregates import Loaded
 from shared.eventlog.port import Recorded, Unavailable
 from shared.events import address
@@ -96,7 +96,7 @@ class Reader:
         if not loaded.revision:
             await self._require_table(table_id)
         viewer = viewer_of(loaded.state, caller)
-        return self._view(await self._seen(loaded, viewer, None), viewer)
+        return self._view(await self._seen(loaded, viewer, None), viewer, caller)
 
     def shown(self, commit: Commit, own_hash: str, position: str, seat: int | None) -> dict[str, Any]:
         """What a commit frame and the answer to a move say; `own_hash` is the hash of the commit as stored."""
@@ -129,22 +129,26 @@ class Reader:
     async def _stream(
         self, table_id: str, caller: Caller | None, viewer: Viewer, seen: Seen, *, follow: bool
     ) -> AsyncGenerator[Frame, None]:
-        table, waiting = seen.table, deque[tuple[Recorded, int]]()
-        present = self._enter(table_id, viewer.seat)
+        table, waiting = seen.table, deque[tuple[Recorded, int, int | None]]()
+        present = self._enter(table_id, seat_at(seen.table, caller))
         try:
-            yield Frame("view", _encode(self._view(seen, viewer)), table.revision)
+            yield Frame("view", _encode(self._view(seen, viewer, caller)), table.revision)
             async with aclosing(self._commits(table_id, seen, follow=follow)) as commits:
                 async for recorded in commits:
-                    opened, table = not table.revision, self._folded(table, recorded)
-                    if opened:  # the pulka has begun under the stream: now it is known who sits where
-                        viewer = viewer_of(table, caller)
-                        present = self._enter(table_id, viewer.seat)
-                    waiting.append((recorded, table.pulka.number))
+                    before, table = table.pulka.seats, self._folded(table, recorded)
+                    if table.pulka.seats != before:  # the pulka has begun under the stream, or somebody sits elsewhere now
+                        try:
+                            viewer = viewer_of(table, caller)
+                        except Problem:
+                            return  # he has been replaced at a table that only its players may look at
+                        self._leave(table_id, present)
+                        present = self._enter(table_id, seat_at(table, caller))
+                    waiting.append((recorded, table.pulka.number, seat_at(table, caller)))
                     while waiting and _released(waiting[0][1], table, viewer):
-                        yield self._commit_frame(waiting.popleft()[0], viewer.seat)
+                        shown, _, seat = waiting.popleft()
+                        yield self._commit_frame(shown, seat)
         finally:
-            if present is not None:
-                self.presence.leave(table_id, present)
+            self._leave(table_id, present)
 
     async def _commits(self, table_id: str, seen: Seen, *, follow: bool) -> AsyncGenerator[Recorded, None]:
         for recorded in seen.rest:
@@ -173,9 +177,13 @@ class Reader:
             self.presence.enter(table_id, seat)
         return seat
 
-    def _view(self, seen: Seen, viewer: Viewer) -> dict[str, Any]:
+    def _leave(self, table_id: str, seat: int | None) -> None:
+        if seat is not None:
+            self.presence.leave(table_id, seat)
+
+    def _view(self, seen: Seen, viewer: Viewer, caller: Caller | None) -> dict[str, Any]:
         position = f"{address.table(seen.table.pulka.table_id).stream}:{seen.sequence}"
-        shown = view(seen.table, viewer.seat, position, self._clock(), self.presence.of(seen.table))
+        shown = view(seen.table, seat_at(seen.table, caller), position, self._clock(), self.presence.of(seen.table))
         return shown | {"delay_deals": viewer.delay_deals}
 
     def _commit_frame(self, recorded: Recorded, seat: int | None) -> Frame:

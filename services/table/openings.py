@@ -49,7 +49,7 @@ class Openings:
         for event in stored_lobby_events(decode(recorded.data)):
             if isinstance(event, TableFilled):
                 table_id, cause = recorded.address.id, recorded.position
-                terms = opening(event, secrets.randbits(64))
+                terms = opening(event, secrets.randbits(64), secrets.token_hex(32))
                 if isinstance(terms, Refused):
                     log.warning("pulka_refused", table=table_id, code=terms.code)
                     await self._tables.refuse(table_id, terms, self._clock(), cause)
@@ -58,12 +58,12 @@ class Openings:
                     await running_tables.runs(connection, table_id, shortest_turn(read_terms(event.terms)))
 
 
-def opening(filled: TableFilled, lot: int) -> OpenPulka | Refused:
-    """The command that the lobby's terms amount to; `lot` draws the first dealer (3.2.1)."""
+def opening(filled: TableFilled, lot: int, draw_seed: str = "") -> OpenPulka | Refused:
+    """The command that the lobby's terms amount to; `lot` draws the first dealer (3.2.1), `draw_seed` shuffles for the seats (3.1.1)."""
     try:
         convention = from_record(filled.convention)
     except Malformed as malformed:
         return Refused("malformed", "5.4.4", str(malformed))
     if not FEWEST <= filled.players <= MOST or len(filled.seats) != filled.players or len(set(filled.seats)) != filled.players:
         return Refused("malformed", "1.2", f"{len(set(filled.seats))} players at a table for {filled.players}.")
-    return OpenPulka(convention, filled.rules_digest, filled.players, filled.target, filled.seats, filled.terms, lot)
+    return OpenPulka(convention, filled.rules_digest, filled.players, filled.target, filled.seats, filled.terms, lot, draw_seed)

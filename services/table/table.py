@@ -24,24 +24,29 @@ from shared.rules.game_events import (
     CardExposed,
     ClaimAnswered,
     ClaimMade,
+    ConsentAnswered,
+    ConsentAsked,
     Event,
     HandSeen,
     HeldToLine,
     InvitationAnswered,
     MisereInvited,
     PauseAgreed,
+    PlayerLeaves,
     ProposalAnswered,
     ProposalMade,
     PulkaOpened,
     PulkaRefused,
     RemedyAsked,
     RemedyChosen,
+    SeatReady,
     SeedAdded,
+    SettlementDemanded,
     StopAgreed,
     TrickShown,
     TurnTimedOut,
 )
-from shared.rules.moves import AnyMove
+from shared.rules.moves import AnyMove, Join
 from shared.rules.pulka import OpenPulka, Pulka, StartDeal
 from shared.rules.refusal import Refused
 from shared.rules.settlement import is_time_up
@@ -78,7 +83,8 @@ class Turn(msgspec.Struct, frozen=True):
     credit: int = 0
 
 
-KEEPS_THE_TURN: Final = (SeedAdded, HandSeen)  # whoever was to act still is, and his time runs on
+#: Whoever was to act still is, and his time runs on.
+KEEPS_THE_TURN: Final = (SeedAdded, HandSeen, ConsentAsked, ConsentAnswered, PlayerLeaves, SettlementDemanded, SeatReady)
 STOPS_THE_CLOCK: Final = (ClaimMade, ProposalMade, MisereInvited)  # as a commit's first event: others are asked, and the turn waits
 GIVES_BACK: Final = (
     ClaimAnswered,
@@ -130,14 +136,14 @@ def time_up(table: Table, at: int) -> bool:
 def deadline(table: Table) -> int | None:
     """When the present turn is over without a move, in milliseconds since 1970; `None` when nothing is waited for.
 
-    Between two deals it is the service itself that is late, at once.
+    Between two deals it is the service itself that is late, at once; an adjourned pulka waits for its players as long as they like.
     """
     match match.phase(table.pulka):
         case "waiting" | "over":
             return None
         case "between_deals":
-            return table.turn_began
-        case "cut":
+            return table.turn_began if match.deal_is_due(table.pulka) else None
+        case "cut" | "draw":
             return table.turn_began + 1000 * table.terms.clock.cut_s
     return table.turn_began + 1000 * table.terms.clock.move_s
 
@@ -156,7 +162,7 @@ def shortest_turn(terms: Terms) -> int:
 
 
 def seat_of(table: Table, player: str | None) -> int | None:
-    """The seat of a player, by the pulka's first event and by nothing he says."""
+    """The seat of a player, by the pulka's own events and by nothing he says."""
     return table.pulka.seats.index(player) if player in table.pulka.seats else None
 
 
@@ -165,6 +171,8 @@ def move(table: Table, player: str, wanted: AnyMove, if_match: int | None, at: i
     (`stale_revision`).
     """
     seat = seat_of(table, player)
+    if seat is None and isinstance(wanted, Join):
+        return match.decide_join(table.pulka, player, wanted)
     if seat is None:
         return Refused("not_seated", "5.5", "Only the players of this table can move; you have no seat here.")
     if if_match is not None and if_match < table.turn_revision:
@@ -243,4 +251,4 @@ class Tables:
 
 def next_deal(table: Table) -> int | None:
     """The number of the deal that is to be started now, if one is."""
-    return table.pulka.number + 1 if match.phase(table.pulka) == "between_deals" else None
+    return table.pulka.number + 1 if match.deal_is_due(table.pulka) else None

@@ -6,7 +6,7 @@
   else either.
 * Any other change raises `commit.SCHEMA` and comes with a function in `upcast` that makes the new form of the old one.
 
-Events of a table are those of the rules, except that five of them hold cards or seeds that somebody may not know yet. Those are stored with
+Events of a table are those of the rules, except that six of them hold cards or seeds that somebody may not know yet. Those are stored with
 sealed boxes, under the same name and with the same fields; the salts go into the boxes. Events of the lobby are stored as they are.
 """
 
@@ -27,6 +27,14 @@ class SealedDealStarted(Event, frozen=True, tag="DealStarted"):
 
     number: int
     dealer: int
+    commitment: str
+    algorithm: int
+    server_seed: Sealed
+
+
+class SealedSeatDrawStarted(Event, frozen=True, tag="SeatDrawStarted"):
+    """`SeatDrawStarted` with the server's seed in a box."""
+
     commitment: str
     algorithm: int
     server_seed: Sealed
@@ -66,12 +74,14 @@ class SealedHandSeen(Event, frozen=True, tag="HandSeen"):
     deal: int
 
 
-SealedEvent = SealedDealStarted | SealedCardsDealt | SealedDarkTalonTaken | SealedCardsDiscarded | SealedHandSeen
-SecretEvent = game.DealStarted | game.CardsDealt | game.DarkTalonTaken | game.CardsDiscarded | game.HandSeen
+SealedEvent = SealedSeatDrawStarted | SealedDealStarted | SealedCardsDealt | SealedDarkTalonTaken | SealedCardsDiscarded | SealedHandSeen
+SecretEvent = game.SeatDrawStarted | game.DealStarted | game.CardsDealt | game.DarkTalonTaken | game.CardsDiscarded | game.HandSeen
 
 OpenEvent = (
     game.PulkaOpened
     | game.PulkaRefused
+    | game.SeatCardDrawn
+    | game.SeatsDrawn
     | game.SeedAdded
     | game.DeckCut
     | game.MisereInvited
@@ -105,6 +115,15 @@ OpenEvent = (
     | game.DealScored
     | game.TurnTimedOut
     | game.DealRevealed
+    | game.ConsentAsked
+    | game.ConsentAnswered
+    | game.NewcomerSeated
+    | game.SubstituteSeated
+    | game.PlayerLeaves
+    | game.SettlementDemanded
+    | game.PulkaAdjourned
+    | game.SeatReady
+    | game.PulkaResumed
     | game.PulkaClosed
 )
 StoredTableEvent = SealedEvent | OpenEvent

@@ -19,7 +19,7 @@ from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
 from shared.events.upcast import stored_table_events
 from shared.rules import shuffle
-from shared.rules.game_events import DealRevealed, DeckCut, PulkaClosed, PulkaOpened, SeedAdded
+from shared.rules.game_events import DealRevealed, DeckCut, NewcomerSeated, PulkaClosed, PulkaOpened, SeedAdded
 
 
 class DealReport(msgspec.Struct, frozen=True):
@@ -67,8 +67,8 @@ def _reports(commits: Iterable[Commit]) -> Iterator[DealReport]:
     for commit in commits:
         for event in stored_table_events(commit):
             match event:
-                case PulkaOpened():
-                    opened = event
+                case PulkaOpened() | NewcomerSeated():
+                    opened = _agreed(opened, event)
                 case SealedDealStarted() if opened is not None:
                     if deal is not None:
                         yield _never_revealed(deal)
@@ -85,6 +85,13 @@ def _reports(commits: Iterable[Commit]) -> Iterator[DealReport]:
                     pass
     if deal is not None:
         yield _report(deal, None, ())
+
+
+def _agreed(before: PulkaOpened | None, event: PulkaOpened | NewcomerSeated) -> PulkaOpened | None:
+    """By what the deals from now on are dealt: with a newcomer there is one player more, and another digest."""
+    if isinstance(event, PulkaOpened):
+        return event
+    return before and msgspec.structs.replace(before, players=len(event.seats), rules_digest=event.rules_digest)
 
 
 def _collect(deal: _Deal, event: object) -> None:

@@ -1,9 +1,9 @@
 """A table's commit as one viewer may see it: every event, and of what is hidden only what is his. It depends on commit and viewer, never on
 when he asks.
 
-Until `DealRevealed` tells everybody, a hand is known to its owner, where calls are made in the dark once he has looked (3.3.19), a discard
-and a talon taken in the dark to its declarer, a hand that the resting dealer looked at to him (3.8.8), and talon and server's seed to
-nobody. Salts are not shown before: with one, a guess could be tried on its digest.
+Until `DealRevealed`, or `SeatsDrawn` after a draw for seats, a hand is known to its owner, where calls are made in the dark once he has
+looked (3.3.19), a discard and a talon taken in the dark to its declarer, a hand that the resting dealer looked at to him (3.8.8), and talon
+and server's seed to nobody. Salts are not shown before: with one, a guess could be tried on its digest.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from shared.events.catalogue import (
     SealedDarkTalonTaken,
     SealedDealStarted,
     SealedHandSeen,
+    SealedSeatDrawStarted,
     StoredTableEvent,
     encode_event,
 )
@@ -68,6 +69,8 @@ class _Viewer:
 
 def _shown(event: StoredTableEvent, viewer: _Viewer) -> dict[str, Any]:
     match event:
+        case SealedSeatDrawStarted():
+            return _object(game.SeatDrawStarted(event.commitment, event.algorithm, None))
         case SealedDealStarted():
             return _object(game.DealStarted(event.number, event.dealer, event.commitment, event.algorithm, None))
         case SealedCardsDealt(deal=deal):

@@ -19,6 +19,7 @@ from shared.events.catalogue import (
     SealedDealStarted,
     SealedEvent,
     SealedHandSeen,
+    SealedSeatDrawStarted,
     SecretEvent,
     encode_event,
 )
@@ -29,6 +30,7 @@ from shared.events.sealed import Opened, Sealed, nonce_from
 from shared.events.upcast import stored_lobby_events, stored_table_events
 from shared.rules import game_events as game
 from shared.rules.game_events import Event
+from shared.rules.seat_draw import NO_DEAL
 from shared.rules.shuffle import DISCARD, SERVER_SEED, TALON, framed, salt
 
 SEALED: Final[frozenset[type]] = frozenset(SealedEvent.__args__)
@@ -128,6 +130,9 @@ def _place(aggregate: str, deal: int, kind: str, seat: int) -> bytes:
 
 def _sealed(event: Event, sealing: _Sealing, index: int) -> Event:
     match event:
+        case game.SeatDrawStarted(server_seed=str() as seed):
+            box = sealing.box(Opened(seed, salt(seed, SERVER_SEED)), NO_DEAL, SERVER_SEED, NO_SEAT, index)
+            return SealedSeatDrawStarted(event.commitment, event.algorithm, box)
         case game.DealStarted(number=number, server_seed=str() as seed):
             box = sealing.box(Opened(seed, salt(seed, SERVER_SEED)), number, SERVER_SEED, NO_SEAT, index)
             return SealedDealStarted(number, event.dealer, event.commitment, event.algorithm, box)
@@ -144,7 +149,14 @@ def _sealed(event: Event, sealing: _Sealing, index: int) -> Event:
             return SealedCardsDiscarded(seat, sealing.box(Opened(cards, event.salt), deal, DISCARD, seat, index), deal)
         case game.HandSeen(seat=seat, deal=deal, cards=str() as cards):
             return SealedHandSeen(seat, event.hand, sealing.box(Opened(cards, event.salt), deal, SEEN, seat, index), deal)
-        case game.DealStarted() | game.CardsDealt() | game.DarkTalonTaken() | game.CardsDiscarded() | game.HandSeen():
+        case (
+            game.SeatDrawStarted()
+            | game.DealStarted()
+            | game.CardsDealt()
+            | game.DarkTalonTaken()
+            | game.CardsDiscarded()
+            | game.HandSeen()
+        ):
             raise ValueError(f"{type(event).__name__} without its secret")
         case _:
             return event
@@ -158,6 +170,9 @@ def _required(hand: str | None) -> str:
 
 def _opened(event: Event, boxes: Boxes) -> Event:
     match event:
+        case SealedSeatDrawStarted():
+            seed = boxes.opened(event.server_seed, NO_DEAL, SERVER_SEED).text
+            return game.SeatDrawStarted(event.commitment, event.algorithm, seed)
         case SealedDealStarted(number=number):
             seed = boxes.opened(event.server_seed, number, SERVER_SEED).text
             return game.DealStarted(number, event.dealer, event.commitment, event.algorithm, seed)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -26,12 +25,17 @@ class Spectators(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The terms of a table. `visibility` private: only its players may look, under `spectators` otherwise everybody."""
+    """The terms of a table. `visibility` private: only its players may look, under `spectators` otherwise everybody.
+
+    `seating`: each sits where he sat down, or a draw decides (3.1.1). `stake`: what a whist is worth, exact (4.2.13); None: nothing.
+    """
 
     clock: Clock = Clock()
     mode: Literal["enforced", "adjudicated"] = "enforced"
     visibility: Literal["public", "private"] = "public"
     spectators: Spectators = Spectators()
+    seating: Literal["chosen", "drawn"] = "chosen"
+    stake: int | str | None = None
 
     @property
     def open_to_all(self) -> bool:
@@ -46,9 +50,3 @@ def read(record: dict[str, Any]) -> Terms:
     """
     known = {name: value for name, value in record.items() if name in Terms.__struct_fields__}
     return msgspec.convert(known, Terms)
-
-
-def rules_digest(convention: dict[str, Any], players: int, target: int | None, terms: dict[str, Any]) -> str:
-    """SHA-256, hex, of `{"convention", "players", "target", "terms"}` as JSON with sorted keys: `PulkaOpened` holds all of it."""
-    agreed = {"convention": convention, "players": players, "target": target, "terms": terms}
-    return hashlib.sha256(msgspec.json.encode(agreed, order="sorted")).hexdigest()

@@ -15,6 +15,7 @@ Step = Annotated[str, msgspec.Meta(pattern=r"^((6|7|8|9|10)(S|C|D|H|NT)|misere)$
 Call = Annotated[str, msgspec.Meta(pattern=r"^((6|7|8|9|10)(S|C|D|H|NT)|misere|pass|here|take)$(?!\n)")]
 Hex = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-fA-F]{1,64}$(?!\n)")]
 Depth = Annotated[int, msgspec.Meta(ge=4, le=28)]  # of a cut: at least four cards lie in each part (3.2.6)
+Place = Annotated[int, msgspec.Meta(ge=1, le=32)]  # of a card that lies spread out
 Seat = Annotated[int, msgspec.Meta(ge=0, le=4)]  # of the largest table
 Count = Annotated[int, msgspec.Meta(ge=-99, le=99)]  # of tricks: what lies between is a figure, and the rules say whether it can be
 Line = Annotated[tuple[Card, ...], msgspec.Meta(max_length=20)]  # two hands, the most that one player plays
@@ -34,6 +35,12 @@ class Cut(Move, frozen=True, tag="cut"):
     """The dealer's right neighbour cuts: `at` cards, 4..28, are lifted (3.2.5, 3.2.6)."""
 
     at: Depth
+
+
+class Draw(Move, frozen=True, tag="draw"):
+    """One card of those spread out to draw for seats: `place` 1..32 (3.1.1)."""
+
+    place: Place
 
 
 class Bid(Move, frozen=True, tag="bid"):
@@ -121,7 +128,7 @@ class Propose(Move, frozen=True, tag="propose"):
     `older_trick` (3.9.11.1) needs `trick`, from 1.
     """
 
-    what: Literal["settle_contract", "older_trick", "bargain", "pause", "takeback", "stop_pulka"]
+    what: Literal["settle_contract", "older_trick", "bargain", "pause", "takeback", "stop_pulka", "adjourn"]
     tricks: Count | tuple[Count, ...] | None = None
     trick: Count | None = None
 
@@ -137,5 +144,23 @@ class Remedy(Move, frozen=True, tag="remedy"):
     seat: Seat | None = None
 
 
+class Join(Move, frozen=True, tag="join"):
+    """Somebody without a seat asks for one: a further one as a newcomer (3.1.2), or that of another as his substitute (5.4.7)."""
+
+    seat: Seat | None = None
+
+
+class Leave(Move, frozen=True, tag="leave"):
+    """The player has to leave in the middle of the pulka (5.4.18)."""
+
+
+class Ready(Move, frozen=True, tag="ready"):
+    """The player is there: ready to go on with an adjourned pulka, or back before he was missed (5.4.18)."""
+
+
+class Settle(Move, frozen=True, tag="settle"):
+    """Another has gone, and the player demands the settlement (5.4.18)."""
+
+
 DealMove = Bid | Look | Invite | Take | Discard | WithoutThree | Declare | Whist | Lay | Play | Concede | Claim | Answer | Propose | Remedy
-AnyMove = Seed | Cut | DealMove
+AnyMove = Draw | Seed | Cut | DealMove | Join | Leave | Ready | Settle

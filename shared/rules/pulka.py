@@ -1,8 +1,7 @@
 """The match: who sits, whose deal it is, the sheet, and the deal in progress. State · evolve · decide; the cards are `deal`'s.
 
 A pulka is opened once, then deal follows deal: started (commitment), seeded, cut, dealt, played, scored, revealed; until the convention
-says that it is over (4.2.2-4.2.3).
-Entropy and ids come in with the commands; nothing here looks at a clock.
+says that it is over (4.2.2-4.2.3). Entropy and ids come in with the commands; nothing here looks at a clock.
 """
 
 from __future__ import annotations
@@ -13,9 +12,8 @@ from typing import Any
 
 import msgspec
 
+from shared.rules import between_deals, cutting, members, revealing, seat_draw, shuffle
 from shared.rules import deal as deals
-from shared.rules import shuffle
-from shared.rules.calling import plays_dark
 from shared.rules.convention import PRESETS, Convention, from_record, record
 from shared.rules.deal import Deal
 from shared.rules.game_events import (
@@ -28,21 +26,28 @@ from shared.rules.game_events import (
     DeckCut,
     Event,
     HandSeen,
+    NewcomerSeated,
     PulkaClosed,
     PulkaOpened,
     PulkaRefused,
+    SeatCardDrawn,
+    SeatDrawStarted,
+    SeatsDrawn,
     SeedAdded,
     StopAgreed,
+    SubstituteSeated,
 )
-from shared.rules.moves import AnyMove, Cut, Seed
+from shared.rules.members import MEMBER_EVENTS, Members
+from shared.rules.moves import AnyMove, Cut, Draw, Join, Seed
 from shared.rules.refusal import Refused
+from shared.rules.seat_draw import SeatDraw
 from shared.rules.series import Series, is_forced, next_dealer, series_of
 from shared.rules.settlement import closed_reason, settlement
 from shared.rules.sheet import Sheet, empty_sheet, write
-from shared.rules.shuffle import ABSENT_CUT, DISCARD, HIGHEST_CUT, LOWEST_CUT, TALON, hand_label, seen_label
+from shared.rules.shuffle import ABSENT_CUT
+from shared.rules.stakes import agreed_stake
 
 BY_CONSENT = "by_consent"  # why a pulka closed before its own end (5.4.18)
-LONGEST_SEED = 64  # hex digits: 32 bytes, as much as the shuffle's key holds
 
 
 class Secrets(msgspec.Struct, frozen=True, gc=False):
@@ -81,6 +86,8 @@ class Pulka(msgspec.Struct, frozen=True):
     cut_at: int | None = None
     secrets: Secrets = Secrets()
     deal: Deal | None = None
+    draw: SeatDraw | None = None
+    members: Members = Members()
     settlement: dict[str, Any] | None = None
     stopping: bool = False
 
@@ -89,7 +96,10 @@ class Pulka(msgspec.Struct, frozen=True):
 
 
 class OpenPulka(msgspec.Struct, frozen=True):
-    """Begin a match on resolved terms, which `rules_digest` covers; `lot` is a random number that draws the first dealer (3.2.1)."""
+    """Begin a match on resolved terms, which `rules_digest` covers; `lot` is a random number that draws the first dealer (3.2.1).
+
+    Where the terms say `"seating": "drawn"`, `draw_seed` (64 hex digits, the server's secret) is what the draw for seats begins with.
+    """
 
     convention: Convention
     rules_digest: str
@@ -98,6 +108,7 @@ class OpenPulka(msgspec.Struct, frozen=True):
     seats: tuple[str, ...]
     terms: dict[str, Any]
     lot: int
+    draw_seed: str = ""
 
 
 class StartDeal(msgspec.Struct, frozen=True):
@@ -108,12 +119,19 @@ class StartDeal(msgspec.Struct, frozen=True):
 
 
 def phase(pulka: Pulka) -> str:
-    """`waiting`, `between_deals`, `cut`, the deal's own phase, or `over`."""
+    """`waiting`, `draw`, `between_deals`, `cut`, the deal's own phase, or `over`."""
     if pulka.status != "playing":
         return "over" if pulka.status == "over" else "waiting"
     if pulka.deal is not None:
         return pulka.deal.phase
+    if pulka.draw is not None:
+        return "draw"
     return "cut" if pulka.commitment else "between_deals"
+
+
+def deal_is_due(pulka: Pulka) -> bool:
+    """Whether the next deal is to begin: not while the pulka is adjourned."""
+    return phase(pulka) == "between_deals" and not pulka.members.adjourned
 
 
 def cutter(pulka: Pulka) -> int:
@@ -125,6 +143,8 @@ def to_act(pulka: Pulka) -> int | None:
     """The seat whose move the table waits for, if it waits for a seat."""
     if pulka.deal is not None:
         return pulka.deal.to_act
+    if pulka.draw is not None:
+        return pulka.draw.to_act
     return cutter(pulka) if phase(pulka) == "cut" else None
 
 
@@ -134,10 +154,10 @@ def waits_for_answer(pulka: Pulka) -> bool:
 
 
 def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
-    """Every move that `seat` may make now; of the cuts, one."""
+    """Every move that `seat` may make now; of the cuts, and of the cards to draw, one."""
     if pulka.deal is not None:
         return deals.legal_moves(pulka.deal, seat)
-    return (Cut(ABSENT_CUT),) if to_act(pulka) == seat else ()
+    return (default_move(pulka),) if to_act(pulka) == seat else ()
 
 
 def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
@@ -149,6 +169,8 @@ def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
 
 def default_move(pulka: Pulka) -> AnyMove:
     """The move that is made for the seat on turn when its time runs out."""
+    if pulka.draw is not None:
+        return Draw(pulka.draw.free)
     return deals.default_move(pulka.deal) if pulka.deal is not None else Cut(ABSENT_CUT)
 
 
@@ -164,6 +186,10 @@ def evolve(pulka: Pulka, event: Event) -> Pulka:
 def _played(pulka: Pulka, event: Event) -> Pulka:
     """The deal in progress goes on."""
     return pulka if pulka.deal is None else msgspec.structs.replace(pulka, deal=deals.evolve(pulka.deal, event))
+
+
+def _of_members(pulka: Pulka, event: Event) -> Pulka:
+    return msgspec.structs.replace(pulka, members=members.evolve(pulka.members, event))
 
 
 def _opened(pulka: Pulka, event: PulkaOpened) -> Pulka:
@@ -182,9 +208,17 @@ def _opened(pulka: Pulka, event: PulkaOpened) -> Pulka:
     )
 
 
+def _drawing(pulka: Pulka, event: SeatDrawStarted | SeatCardDrawn) -> Pulka:
+    return msgspec.structs.replace(pulka, draw=seat_draw.evolve(pulka.draw, event))
+
+
+def _seats_drawn(pulka: Pulka, event: SeatsDrawn) -> Pulka:
+    return msgspec.structs.replace(pulka, seats=event.seats, draw=None, members=Members())
+
+
 def _started(pulka: Pulka, event: DealStarted) -> Pulka:
     return msgspec.structs.replace(
-        pulka,
+        _of_members(pulka, event),
         number=event.number,
         dealer=event.dealer,
         commitment=event.commitment,
@@ -264,22 +298,21 @@ def open_pulka(pulka: Pulka, command: OpenPulka) -> tuple[Event, ...] | Refused:
     if pulka.status != "waiting":
         return ()
     frozen = record(command.convention)
-    return (
-        PulkaOpened(
-            convention=frozen,
-            rules_digest=command.rules_digest,
-            players=command.players,
-            target=command.target,
-            seats=command.seats,
-            first_dealer=command.lot % command.players,
-            terms=command.terms,
-        ),
+    opened = PulkaOpened(
+        convention=frozen,
+        rules_digest=command.rules_digest,
+        players=command.players,
+        target=command.target,
+        seats=command.seats,
+        first_dealer=command.lot % command.players,
+        terms=command.terms,
     )
+    return opened, *seat_draw.opened(pulka.table_id, opened, command.draw_seed)
 
 
 def start_deal(pulka: Pulka, command: StartDeal) -> tuple[Event, ...]:
     """Bind the server to its seed before the cut; nothing when the deal has been started already."""
-    if phase(pulka) != "between_deals" or command.number != pulka.number + 1:
+    if not deal_is_due(pulka) or command.number != pulka.number + 1:
         return ()
     promise = shuffle.commitment(command.seed, pulka.table_id, command.number, pulka.rules_digest)
     return (DealStarted(command.number, pulka.next_dealer, promise, shuffle.ALGORITHM, command.seed),)
@@ -294,31 +327,34 @@ def decide(pulka: Pulka, seat: int, move: AnyMove, *, time_up: bool = False) -> 
         return Refused("pulka_over", "4.2.15", "The pulka is over; its sheet is settled.")
     if pulka.status != "playing":
         return Refused("wrong_phase", "3.1.1", "The pulka has not begun; it begins when all seats are taken and ready.")
+    if isinstance(move, Join):
+        return members.SEATED
+    if isinstance(move, members.MEMBER_MOVES) or members.concerns(
+        move, pulka.members, in_deal=pulka.deal is not None, deal_asks=waits_for_answer(pulka)
+    ):
+        return between_deals.decided(pulka, members.decide(pulka.members, pulka.seats, seat, move), evolve)
     if pulka.deal is None:
         return _before_the_deal(pulka, seat, move)
-    if isinstance(move, (Seed, Cut)):
-        return Refused("wrong_phase", "3.2.5", "The cards are dealt; seeds and the cut come before the deal.")
+    if isinstance(move, (Draw, Seed, Cut)):
+        return Refused("wrong_phase", "3.2.5", "The cards are dealt; draws, seeds and the cut come before the deal.")
     events = deals.decide(pulka.deal, seat, move)
     return events if isinstance(events, Refused) else _finished(pulka, events, time_up=time_up)
 
 
+def decide_join(pulka: Pulka, player: str, move: Join) -> tuple[Event, ...] | Refused:
+    """What it causes that somebody who has no seat asks for one (3.1.2, 5.4.7)."""
+    if pulka.status == "over":
+        return Refused("pulka_over", "4.2.15", "The pulka is over; its sheet is settled.")
+    return between_deals.decided(pulka, members.decide_join(pulka.members, pulka.seats, player, move), evolve)
+
+
 def _before_the_deal(pulka: Pulka, seat: int, move: AnyMove) -> tuple[Event, ...] | Refused:
+    if pulka.draw is not None or isinstance(move, Draw):
+        return seat_draw.decide(pulka.draw, pulka.table_id, pulka.rules_digest, pulka.seats, seat, move)
     if not pulka.commitment:
         return Refused("wrong_phase", "3.2.2", "The next deal has not started yet.")
-    match move:
-        case Seed(seed=seed):
-            if not _is_seed(seed):
-                return Refused("malformed", "3.2.3", f"A seed is 1 to {LONGEST_SEED} hex digits.")
-            if any(seat == seeded for seeded, _ in pulka.seeds):
-                return Refused("call_not_allowed", "3.2.3", "You have added your seed to this deal already.")
-            return (SeedAdded(seat, seed.lower()),)
-        case Cut(at=at):
-            if seat != cutter(pulka):
-                return Refused("not_your_turn", "3.2.5", "The dealer's right neighbour cuts.")
-            if not LOWEST_CUT <= at <= HIGHEST_CUT:
-                return Refused("malformed", "3.2.6", f"At least four cards lie in each part: `at` is {LOWEST_CUT} to {HIGHEST_CUT}.")
-            return _dealt_and_begun(pulka, (DeckCut(seat, at), _deal_cards(pulka, at)))
-    return Refused("wrong_phase", "3.2.5", "The deck has not been cut yet.")
+    events = cutting.decide(pulka, cutter(pulka), seat, move)
+    return events if isinstance(events, Refused) or not isinstance(move, Cut) else _dealt_and_begun(pulka, events)
 
 
 def _dealt_and_begun(pulka: Pulka, dealt: tuple[Event, ...]) -> tuple[Event, ...]:
@@ -327,61 +363,28 @@ def _dealt_and_begun(pulka: Pulka, dealt: tuple[Event, ...]) -> tuple[Event, ...
     return dealt if begun is None else (*dealt, *deals.first_events(begun))
 
 
-def _is_seed(text: str) -> bool:
-    return 0 < len(text) <= LONGEST_SEED and all(digit in "0123456789abcdefABCDEF" for digit in text)
-
-
-def _deal_cards(pulka: Pulka, cut_at: int) -> CardsDealt:
-    """The only deal that commitment, seeds and cut allow (3.2.8)."""
-    seed = pulka.secrets.server_seed
-    hands, talon = shuffle.deal_cards(
-        seed, pulka.table_id, pulka.number, pulka.rules_digest, pulka.seeds, cut_at, pulka.players, pulka.dealer
-    )
-    salts = (shuffle.salt(seed, hand_label(seat)) if hand else "" for seat, hand in enumerate(hands))  # who rests has nothing to hide
-    dark = plays_dark(pulka.convention) and not is_forced(
-        pulka.convention, pulka.number
-    )  # in a forced all-pass there is nothing to be said in the dark
-    return CardsDealt(hands, talon, pulka.number, (*salts, shuffle.salt(seed, TALON)), dark)
-
-
 def _finished(pulka: Pulka, events: tuple[Event, ...], *, time_up: bool) -> tuple[Event, ...]:
     """Put deal number and salts to secret events; after the score, reveal, and close the match if that was its last deal."""
     if not any(isinstance(event, (CardsDiscarded, DarkTalonTaken, HandSeen, DealScored)) for event in events):
         return events
-    seed = pulka.secrets.server_seed
-    done: list[Event] = []
-    for event in events:
-        match event:
-            case CardsDiscarded():
-                done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, DISCARD)))
-            case DarkTalonTaken():
-                done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, TALON)))
-            case HandSeen(hand=hand):
-                done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, seen_label(hand))))
-            case _:
-                done.append(event)
+    done = revealing.with_salts(pulka, events)
     if isinstance(events[-1], DealScored):
         after = reduce(evolve, done, pulka)
-        done.append(_reveal(after))
+        done.append(revealing.reveal(after))
         ending = after.convention.ends_when if time_up else closed_reason(after.convention, after.target, after.sheet, after.number)
         reason = ending or (BY_CONSENT if after.stopping else None)
-        if reason is not None:
-            done.append(PulkaClosed(reason, settlement(after.convention, after.target, after.sheet)))
+        if reason is None:
+            return (*done, *between_deals.due(reduce(evolve, done, pulka), evolve))
+        done.append(PulkaClosed(reason, settlement(after.convention, after.target, after.sheet, agreed_stake(after.terms))))
     return tuple(done)
-
-
-def _reveal(pulka: Pulka) -> DealRevealed:
-    secrets = pulka.secrets
-    labels = [*map(hand_label, range(len(secrets.hands))), TALON, *map(seen_label, secrets.seen)]
-    if secrets.discard is not None:
-        labels.append(DISCARD)
-    salts = {label: shuffle.salt(secrets.server_seed, label) for label in labels}
-    return DealRevealed(pulka.number, secrets.server_seed, secrets.hands, secrets.talon, secrets.discard, salts)
 
 
 _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
     PulkaOpened: _opened,
     PulkaRefused: _refused,
+    SeatDrawStarted: _drawing,
+    SeatCardDrawn: _drawing,
+    SeatsDrawn: _seats_drawn,
     DealStarted: _started,
     SeedAdded: _seeded,
     DeckCut: _cut,
@@ -391,5 +394,8 @@ _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
     DealScored: _scored,
     DealRevealed: _revealed,
     StopAgreed: _stopping,
+    **dict.fromkeys(MEMBER_EVENTS, _of_members),
+    NewcomerSeated: between_deals.newcomer_seated,
+    SubstituteSeated: between_deals.substitute_seated,
     PulkaClosed: _closed,
 }

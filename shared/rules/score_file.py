@@ -6,15 +6,18 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from shared.rules.amount import Amount
 from shared.rules.convention import Convention, resolve
 from shared.rules.decoding import convert, decode
+from shared.rules.outcome import DealOutcome
 from shared.rules.recorded_deal import DealDocument, read_deal
 from shared.rules.refusal import Malformed
 from shared.rules.seats import FEWEST, MOST
 from shared.rules.series import Bombs, Series, dark_deals_in_row
 from shared.rules.settlement import pulka_closed, settlement
-from shared.rules.sheet import written_by
-from shared.rules.sheet_document import SheetDocument, read_sheet
+from shared.rules.sheet import Entry, written_by
+from shared.rules.sheet_document import Number, SheetDocument, read_sheet
+from shared.rules.stakes import read_stake
 from shared.rules.standing import Standing, play_on
 
 Bomb = Annotated[int, msgspec.Meta(ge=2, le=1024)]  # two to the tenth, the most that a limit of dark passes can reach
@@ -27,6 +30,7 @@ class StartDocument(SheetDocument, frozen=True, forbid_unknown_fields=True):
     all_pass_in_row: Annotated[int, msgspec.Meta(ge=0, le=1_000)] = 0  # no pulka has more
     dark_in_row: Annotated[int, msgspec.Meta(ge=0, le=1_000)] | None = None  # likewise; left out where all of them were dark
     bombs: tuple[Annotated[tuple[Bomb, ...], msgspec.Meta(max_length=100)], ...] | None = None  # no player collects more
+    deals: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 0  # played before; counts where the pulka ends after `deals:N`
 
 
 class ScoreFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,31 +41,73 @@ class ScoreFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deals: tuple[DealDocument, ...]
     target: Points | None = None
     start: StartDocument | None = None
+    stake: Number | None = None
     format: Literal[1] = 1  # the only one there has been
 
 
-def score_document(document: object) -> dict[str, Any]:
-    """The answer of `pulka score` to one score file, JSON text or already read: `deals`, `sheet`, `closed`, `settlement`.
+class ScoredDeal(msgspec.Struct, frozen=True):
+    """One deal of a file: its outcome, what it wrote, and where the pulka stood before and after it."""
+
+    outcome: DealOutcome
+    entries: tuple[Entry, ...]
+    before: Standing
+    after: Standing
+
+
+class Scored(msgspec.Struct, frozen=True):
+    """A whole file, scored; `stake` is the agreed worth of a whist (4.2.13), None where nothing is agreed."""
+
+    convention: Convention
+    players: int
+    target: int | None
+    stake: Amount | None
+    start: Standing
+    deals: tuple[ScoredDeal, ...]
+
+    @property
+    def end(self) -> Standing:
+        """Where the pulka stands after the last deal."""
+        return self.deals[-1].after if self.deals else self.start
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended by its own terms."""
+        return pulka_closed(self.convention, self.target, self.end.sheet, self.end.deals)
+
+
+def scored(document: object) -> Scored:
+    """One score file, JSON text or already read, scored deal after deal.
 
     Raises `NotJson` for text that is not JSON, `Malformed` with the place of what is wrong: code "malformed", or "pulka_over" for a deal
     after the pulka's end.
     """
     file = decode(document, ScoreFile) if isinstance(document, (bytes, str)) else convert(document, ScoreFile)
     convention = resolve(file.convention, file.target)
-    standing = _start(file, convention)
-    written: list[dict[str, Any]] = []
+    stake = None if file.stake is None else read_stake(file.stake, "stake")
+    start = standing = _start(file, convention)
+    written: list[ScoredDeal] = []
     for index, deal in enumerate(file.deals):
         path = f"deals[{index}]"
         if pulka_closed(convention, file.target, standing.sheet, standing.deals):
             raise Malformed(path, "the pulka had ended before this deal", "pulka_over")
         outcome = read_deal(deal, convention, file.players, _dealer(deal, file.players, standing, path), path)
-        standing, entries = play_on(convention, file.target, standing, outcome)
-        written.append(written_by(file.players, entries).document() | {"entries": [entry.document() for entry in entries]})
+        before = standing
+        standing, entries = play_on(convention, file.target, before, outcome)
+        written.append(ScoredDeal(outcome, entries, before, standing))
+    return Scored(convention, file.players, file.target, stake, start, tuple(written))
+
+
+def score_document(document: object) -> dict[str, Any]:
+    """The answer of `pulka score` to one score file: `deals`, `sheet`, `closed`, `settlement`. Raises as `scored`."""
+    pulka = scored(document)
     return {
-        "deals": written,
-        "sheet": standing.sheet.document(),
-        "closed": pulka_closed(convention, file.target, standing.sheet, standing.deals),
-        "settlement": settlement(convention, file.target, standing.sheet),
+        "deals": [
+            written_by(pulka.players, deal.entries).document() | {"entries": [entry.document() for entry in deal.entries]}
+            for deal in pulka.deals
+        ],
+        "sheet": pulka.end.sheet.document(),
+        "closed": pulka.closed,
+        "settlement": settlement(pulka.convention, pulka.target, pulka.end.sheet, pulka.stake),
     }
 
 
@@ -88,4 +134,4 @@ def _start(file: ScoreFile, convention: Convention) -> Standing:
     if start.dark_in_row and not convention.dark:
         raise Malformed("start.dark_in_row", "dark calls are not in force: the option `dark` is false")
     dark_in_row = dark_deals_in_row(convention, start.all_pass_in_row, start.dark_in_row)
-    return Standing(read_sheet(start, file.players, "start"), Series(start.all_pass_in_row, dark_in_row, bombs))
+    return Standing(read_sheet(start, file.players, "start"), Series(start.all_pass_in_row, dark_in_row, bombs), start.deals)

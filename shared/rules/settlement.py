@@ -10,6 +10,7 @@ import msgspec
 from shared.rules.amount import Amount, exact, written
 from shared.rules.convention import Convention
 from shared.rules.sheet import BySeat, Sheet
+from shared.rules.stakes import stakes_document
 
 WHISTS_A_POINT = 10  # of a mountain point, before it is divided (4.2.14)
 MINUTE = 60_000  # milliseconds
@@ -38,9 +39,11 @@ def settle(convention: Convention, target: int | None, sheet: Sheet) -> Settleme
     return Settlement(mountain, net, rounded(net))
 
 
-def settlement(convention: Convention, target: int | None, sheet: Sheet) -> dict[str, Any]:
-    """`settle`, as a document."""
-    return settle(convention, target, sheet).document()
+def settlement(convention: Convention, target: int | None, sheet: Sheet, stake: Amount | None = None) -> dict[str, Any]:
+    """`settle`, as a document; with an agreed `stake` a whist also what is owed by it (4.2.13)."""
+    settled = settle(convention, target, sheet)
+    owed = {} if stake is None else stakes_document(stake, settled.net, settled.rounded)
+    return settled.document() | owed
 
 
 def settled_mountain(convention: Convention, target: int | None, sheet: Sheet) -> BySeat:

@@ -24,7 +24,7 @@ from tests.events.played import play
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 GOLDEN = CORPUS / "language.json"
-KINDS = ("story", "played", "played_dark", "samples")
+KINDS = ("story", "played", "played_dark", "drawn", "samples")
 DARK_LOT = 3  # in whose deals somebody takes the talon in the dark, and somebody looks
 Language = dict[str, dict[str, dict[str, dict[str, Any]]]]
 MODULE_PATH = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
@@ -92,7 +92,11 @@ def grow() -> None:
     """Add what is new to the corpus. Raises `Broken`, before it writes, when something is not new but other."""
     golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
     GOLDEN.write_text(json.dumps(extended(golden, language()), indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    pulkas = ("played", play("leningrad", 4, 11, deals=4)[1]), ("played_dark", play("classic", 4, DARK_LOT, deals=6)[1])
+    pulkas = (
+        ("played", play("leningrad", 4, 11, deals=4)[1]),
+        ("played_dark", play("classic", 4, DARK_LOT, deals=6)[1]),
+        ("drawn", play("sochi", 3, 11, deals=0, seating="drawn")[1]),
+    )
     for kind, told in (("story", story.whole()), *pulkas):
         path = CORPUS / f"table_{kind}_schema_{SCHEMA}.jsonl"
         if not path.exists():

@@ -15,11 +15,15 @@ from tests.lot import drawn_events
 PLAYERS = ("0-north", "0-east", "0-south", "0-west", "0-fifth")
 
 
-def play(convention: str | dict[str, object], players: int, lot: int, deals: int) -> tuple[Pulka, list[tuple[Event, ...]]]:
+def play(
+    convention: str | dict[str, object], players: int, lot: int, deals: int, seating: str = "chosen"
+) -> tuple[Pulka, list[tuple[Event, ...]]]:
     """The state after at most `deals` deals of `story.TABLE`, and what each commit holds."""
     draw = random.Random(lot)
-    terms = {"clock": {"move_s": 30, "cut_s": 5}}
-    opening = OpenPulka(resolve(convention, 4), story.RULES_DIGEST, players, 4, PLAYERS[:players], terms, draw.randrange(players))
+    terms = {"clock": {"move_s": 30, "cut_s": 5}} | ({} if seating == "chosen" else {"seating": seating})
+    opening = OpenPulka(
+        resolve(convention, 4), story.RULES_DIGEST, players, 4, PLAYERS[:players], terms, draw.randrange(players), story.SERVER_SEED
+    )
     pulka = Pulka(table_id=story.TABLE.id)
     log = [match.open_pulka(pulka, opening)]
     pulka = reduce(match.evolve, log[-1], pulka)

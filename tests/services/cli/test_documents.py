@@ -131,3 +131,23 @@ def test_lines_are_answered_at_300_whole_deals_a_second(command, which):
     took = time.process_time() - began
     assert (status, len(out.splitlines()), '{"error"' in out) == (0, 1_000, False)
     assert took < 1_000 / 300
+
+
+def test_a_sheet_is_explained_as_a_scorer_would():
+    """`--explain` tells it in lines of text, in the language that is wanted, each entry with its rule."""
+    status, out, err = run(score, GOOD, "--explain")
+    assert (status, err) == (0, "")
+    assert "  seat 1: writes +8 on seat 0, now 8: 4 tricks at 2 [3.8.1.1]" in out.splitlines()
+    _, russian, _ = run(score, GOOD, "--explain", "--lang", "ru")
+    assert "  место 1: пишет +8 на место 0, стало 8: 4 взятки по 2 [3.8.1.1]" in russian.splitlines()
+    assert json.loads(run(score, GOOD, "--explain", "--json")[1]) == {"lines": out.splitlines()}
+
+
+def test_explanations_are_answered_line_by_line_too():
+    """With `--lines` each document is told in an object of its own; what cannot be read is an error as ever."""
+    lines = "\n".join(json.dumps(document) for document in (GOOD, ELEVEN))
+    status, out, _ = run(score, lines, "--lines", "--explain")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert (status, [set(answer) for answer in answers]) == (0, [{"lines"}, {"error"}])
+    status, out, err = run(score, ELEVEN, "--explain")
+    assert (status, out, json.loads(err)["error"]["path"]) == (2, "", "deals[0].tricks")

@@ -10,8 +10,8 @@ from shared.events.address import Address, new_id, table
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
-from shared.events.terms import rules_digest
 from shared.rules import pulka as match
+from shared.rules.agreement import rules_digest
 from shared.rules.convention import record, resolve
 from shared.rules.game_events import Event
 from shared.rules.pulka import OpenPulka, Pulka
@@ -44,8 +44,8 @@ class PlayedTable:
         """The pulka's first commit."""
         convention, terms = resolve(self._options["convention"], self._target), self._options["terms"]
         digest = rules_digest(record(convention), self._players, self._target, terms)
-        wanted = OpenPulka(convention, digest, self._players, self._target, self.seats, terms, self.draw.randrange(12))
-        return await self._commit("service", match.open_pulka(self.pulka, wanted))
+        wanted = OpenPulka(convention, digest, self._players, self._target, self.seats, terms, self.draw.randrange(12), "5e" * 32)
+        return await self.commit("service", match.open_pulka(self.pulka, wanted))
 
     async def step(self) -> Recorded | None:
         """The next commit; None when the pulka is over."""
@@ -55,7 +55,7 @@ class PlayedTable:
             return None
         at = BEGAN + 1000 * (len(self.commits) + 1)
         seat, events = drawn_events(self.pulka, self.draw, time_up=is_time_up(self.pulka.convention, BEGAN + 1000, at))
-        return await self._commit("service" if seat is None else self.seats[seat], events)
+        return await self.commit("service" if seat is None else self.pulka.seats[seat], events)
 
     async def play(self, *, deals: int = 0, commits: int = 0) -> PlayedTable:
         """On to the end, or until so many deals are scored, or so many commits made."""
@@ -66,7 +66,7 @@ class PlayedTable:
                 break
         return self
 
-    async def _commit(self, actor: str, decided: tuple[Event, ...]) -> Recorded:
+    async def commit(self, actor: str, decided: tuple[Event, ...]) -> Recorded:
         revision = len(self.commits) + 1
         data = encode(
             Commit(

@@ -8,8 +8,8 @@ from services.lobby.tables import address_of
 from shared.events.address import is_id
 from shared.events.commit import decode
 from shared.events.lobby_events import TableFilled
-from shared.events.terms import rules_digest
 from shared.events.upcast import stored_lobby_events
+from shared.rules.agreement import rules_digest
 
 DEFAULTS = {
     "status": "open",
@@ -19,6 +19,8 @@ DEFAULTS = {
     "mode": "enforced",
     "visibility": "public",
     "spectators": {"allowed": True, "delay_deals": 0},
+    "seating": "chosen",
+    "stake": None,
     "bots": 0,
 }
 
@@ -57,10 +59,13 @@ async def test_5_4_4_a_table_on_terms_of_its_own(sign_up):
         "clock": {"move_s": 60},
         "visibility": "private",
         "spectators": {"allowed": False},
+        "seating": "drawn",
+        "stake": "1/2",
         "bots": 2,
     }
     table = await (await sign_up()).post("/tables", terms)
     assert (table["players"], table["target"], table["clock"], table["bots"]) == (4, 3, {"move_s": 60, "cut_s": 5}, 2)
+    assert (table["seating"], table["stake"]) == ("drawn", "1/2")
     assert (table["convention"]["pair_8_9"], table["convention"]["all_pass"]["prices"]) == ("both", [2, 4])
     assert [seat["for_bot"] for seat in table["seats"]] == [False, False, True, True]
 
@@ -81,7 +86,10 @@ WRONG_TERMS = [
     ({"visibility": True}, "visibility"),
     ({"spectators": {"delay_deals": -1}}, "spectators.delay_deals"),
     ({"bots": 3}, "bots"),
-    ({"stake": 100}, "stake"),
+    ({"hats": 100}, "hats"),
+    ({"stake": 0}, "stake"),
+    ({"stake": "0.1"}, "stake"),
+    ({"seating": "best"}, "seating"),
 ]
 
 
@@ -188,7 +196,7 @@ async def test_all_are_ready(sign_up, log, table_service):
     assert event.seats == tuple(person.id for person in people)
     assert (event.players, event.target) == (3, 4)
     assert event.convention["preset"] == "sochi"
-    assert event.terms == {**{name: DEFAULTS[name] for name in ("clock", "mode", "visibility", "spectators")}, "bots": 0}
+    assert event.terms == {**{name: DEFAULTS[name] for name in ("clock", "mode", "visibility", "spectators", "seating")}, "bots": 0}
     assert event.rules_digest == rules_digest(event.convention, 3, 4, event.terms)
     assert commit.correlation
 
