@@ -9,10 +9,12 @@ from rich.table import Table
 
 
 def drawn_settlement(settlement: dict[str, Any], names: Sequence[str]) -> Table:
-    """The result in whists: exact, and rounded so that it sums to zero (`settlement` as in `pulka score`)."""
-    table = Table("", "mountain", "whists, exact", "whists", title="Settlement", title_justify="left")
+    """The result in whists: exact, and rounded so that it sums to zero (`settlement` as in `pulka score`); what is paid, at a stake."""
+    paid = settlement.get("payments")
+    table = Table("", "mountain", "whists, exact", "whists", *(["paid"] if paid else []), title="Settlement", title_justify="left")
     for seat, name in enumerate(names):
-        table.add_row(name, str(settlement["mountain"][seat]), str(settlement["net"][seat]), f"{settlement['rounded'][seat]:+d}")
+        row = (str(settlement["mountain"][seat]), str(settlement["net"][seat]), f"{settlement['rounded'][seat]:+d}")
+        table.add_row(name, *row, *([str(paid[seat])] if paid else []))
     for column in table.columns[1:]:
         column.justify = "right"  # numbers stand under one another
     return table

@@ -211,6 +211,7 @@ _REASONS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
         (r", unplayed", ", без розыгрыша"),
         (r" more\b", " сверх того"),
         (rf" at {_N}", r" по \1"),
+        (rf"the guaranteed result was missed by {_N} whists", r"до обещанного не хватило вистов: \1"),
         (r"the declarer refused the talon", "разыгрывающий отказался от прикупа"),
     )
 )

@@ -140,6 +140,26 @@ def test_4_2_3_how_deals_and_time_end_a_pulka(convention: Any, before: int, line
     assert f"Deal {before + 1}. " in text
 
 
+def test_3_3_19_dark_calls_bombs_and_what_they_multiply_are_told() -> None:
+    """Who passed or bid in the dark, the factor on everything (4.1.2), and a ruling in its arbiter's own words, whichever they are."""
+    text = told(
+        "classic",
+        {"dealer": 2, "contract": "all_pass", "tricks": [2, 5, 3], "dark_pass": [0, 2]},
+        {"declarer": 0, "contract": "7S", "calls": [None, "whist", "pass"], "tricks": [6, 2, 2], "dark": True},
+        {
+            "declarer": 0,
+            "contract": "7S",
+            "calls": [None, "pass", "pass"],
+            "infractions": [{"rule": "3.9.16.2", "seat": 1, "mountain": 2, "reason": "поздний фальшренонс"}],
+        },
+        lang="ru",
+    )
+    assert "Распасовка, пас втёмную: 0, 2, всё × 2 (4.1.2); взятки 2 5 3." in text
+    assert "Место 0 играет 7♠, заявка втёмную, всё × 4 (4.1.2); слова: 1 вист, 2 пас; взятки 6 2 2." in text
+    assert "  место 0: в гору +16, стало 16: 7♠ без 1 по 16 [4.1.1]" in text
+    assert "  место 1: в гору +2, стало 8: поздний фальшренонс [3.9.16.2]" in text
+
+
 def test_the_languages_have_the_same_sentences() -> None:
     """Each sentence is there in both, with the same parts."""
     parts = {
@@ -175,6 +195,7 @@ def test_every_reason_of_ours_is_told_in_russian(pulka: tuple[Convention, int | 
         ("2 missing on whist: 2 tricks at 2", "недобор на висте 2: 2 взятки по 2"),
         ("10NT given up without three, 10 a trick", "10NT: уход без трёх, по 10 за взятку"),
         ("fine: 5 points", "штраф: 5 очков"),
+        ("the guaranteed result was missed by 40/3 whists", "до обещанного не хватило вистов: 40/3"),
         ("revoke found after the play, by agreement", "revoke found after the play, by agreement"),
         ("по решению судьи", "по решению судьи"),
     ],
