@@ -133,7 +133,8 @@ def test_every_refusal_is_documented():
     assert len(used) > 40
     assert used - documented == set()
     assert used - set(TITLES) == set()  # a problem document's `type` leads to what its code says
-    enforced = {(word, rule) for row in rows(section(RULES, "What is enforced")) for rule in row[0].split(", ") for word in words(row[1])}
+    refusals = (*rows(section(RULES, "What is enforced")), *rows(section(RULES, "Adjudicated mode").partition("Refused there")[2]))
+    enforced = {(word, rule) for row in refusals for rule in row[0].split(", ") for word in words(row[1])}
     assert {pair for pair in REFUSED.findall(sources("shared/rules")) if pair[1]} - enforced == set()
 
 

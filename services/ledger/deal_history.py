@@ -153,7 +153,7 @@ def score_file(table: Table, section: Section, played: Sequence[Score]) -> dict[
         "format": 1,
         "convention": msgspec.Raw(table.convention.encode()),
         "players": section.players,
-        "deals": [deal_document(outcome_of(msgspec.json.decode(score.outcome))) for score in played],
+        "deals": [deal_document(outcome_of(msgspec.json.decode(score.outcome)), section.players) for score in played],
     }
     if table.target is not None:
         file["target"] = table.target

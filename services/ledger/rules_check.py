@@ -17,23 +17,30 @@ from shared.events.catalogue import (
     SealedDealStarted,
     SealedEvent,
     SealedHandSeen,
+    SealedPeeked,
     SealedSeatDrawStarted,
+    SealedTalonReturned,
+    SealedTalonTakenEarly,
     StoredTableEvent,
     encode_event,
 )
 from shared.events.chain import Problem
 from shared.events.commit import Commit
+from shared.events.sealed import Opened, matches
 from shared.projections.projection import UNAPPLICABLE
 from shared.rules import game_events as game
+from shared.rules import irregular_events as irregular
 from shared.rules import moves, seat_draw
 from shared.rules import pulka as match
+from shared.rules.adjudicated import recording
+from shared.rules.adjudicated.court import ARBITER, Maker
 from shared.rules.agreement import rules_digest
 from shared.rules.game_events import DealRevealed, Event, SeatsDrawn
 from shared.rules.moves import AnyMove
 from shared.rules.pulka import Pulka, StartDeal
 from shared.rules.refusal import Refused
 from shared.rules.settlement import is_time_up
-from shared.rules.shuffle import DISCARD, TALON, hand_label, seen_label
+from shared.rules.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON, hand_label, seen_label
 
 OWN_ACTORS: Final = frozenset({"service", "clock"})  # who acts for a seat without sitting there
 
@@ -88,9 +95,27 @@ def _opened(event: StoredTableEvent, reveal: DealRevealed | SeatsDrawn | None) -
         case SealedDarkTalonTaken():
             return game.DarkTalonTaken(event.seat, reveal.talon, event.deal, reveal.salts[TALON])
         case SealedCardsDiscarded():
-            return game.CardsDiscarded(event.seat, reveal.discard, event.deal, reveal.salts[DISCARD])
+            return game.CardsDiscarded(event.seat, reveal.discard, event.deal, reveal.salts[DISCARD], event.irregular)
         case SealedHandSeen(hand=hand):
             return game.HandSeen(event.seat, hand, reveal.hands[hand], event.deal, reveal.salts[seen_label(hand)])
+        case _:
+            return _irregular_opened(event, reveal)
+
+
+def _irregular_opened(event: SealedPeeked | SealedTalonTakenEarly | SealedTalonReturned, reveal: DealRevealed) -> Event:
+    """What an adjudicated table hid; a talon may be the one that was dealt or the one that was drawn (3.3.17), as its digest tells."""
+    if isinstance(event, SealedTalonReturned):
+        salts = (reveal.salts[RETURNED_HAND], reveal.salts[RETURNED_TALON])
+        return irregular.TalonReturned(event.seat, reveal.returned["hand"], reveal.returned["talon"], event.deal, salts)
+    places = [(TALON, reveal.talon), (DISCARD, reveal.discard or ""), (RETURNED_TALON, reveal.returned.get("talon", ""))]
+    cards, salt = (event.cards, "") if isinstance(event.cards, str) else ("", "")
+    if not isinstance(event.cards, str):
+        digest = event.cards.digest
+        found = [(text, reveal.salts[label]) for label, text in places if label in reveal.salts]
+        cards, salt = next((one for one in found if matches(digest, Opened(*one))), ("", ""))
+    if isinstance(event, SealedTalonTakenEarly):
+        return irregular.TalonTakenEarly(event.seat, cards, event.irregular, event.deal, salt)
+    return irregular.Peeked(event.seat, event.what, cards, event.trick, event.show, event.irregular, event.deal, salt)
 
 
 def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> Problem | None:
@@ -125,13 +150,17 @@ def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[E
             return match.start_deal(pulka, StartDeal(number, seed or ""))
         case game.ConsentAsked(what="newcomer" | "substitute", player=player, seat=seat):
             return match.decide_join(pulka, player, moves.Join(seat)) if actor == player else "Somebody else asks for a seat for him."
+    time_up = is_time_up(pulka.convention, opened, commit.at)
+    if match.awaits_confirmation(pulka) and type(first).__name__ in recording.PAUSE_OVER:
+        return match.pause_over(pulka, time_up=time_up)
     done = move_behind(first)
     if done is None:
         return f"No move makes {type(first).__name__} first."
-    seat, move = done
-    if actor not in OWN_ACTORS and (seat >= len(pulka.seats) or pulka.seats[seat] != actor):
-        return f"Seat {seat} is not that of whoever moved."
-    return match.decide(pulka, seat, move, time_up=is_time_up(pulka.convention, opened, commit.at))
+    maker, move = done
+    seated = maker == ARBITER or (isinstance(maker, int) and maker < len(pulka.seats) and pulka.seats[maker] == actor)
+    if actor not in OWN_ACTORS and not seated:
+        return f"Seat {maker} is not that of whoever moved."
+    return match.decide(pulka, maker, move, commit.at, time_up=time_up)
 
 
 def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: tuple[Event, ...]) -> Problem | None:
@@ -145,8 +174,11 @@ def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: 
     return None
 
 
-def move_behind(event: Event) -> tuple[int, AnyMove] | None:
+def move_behind(event: Event) -> tuple[Maker, AnyMove] | None:
     """Who moved, and what, when a commit's first event is `event`; None when that is no move's."""
+    irregular_move = recording.move_behind(event)
+    if irregular_move is not None:
+        return irregular_move
     if isinstance(event, game.CardPlayed):
         return event.by, moves.Play(event.card, None if event.seat == event.by else event.seat)
     make = _MOVES.get(type(event))

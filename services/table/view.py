@@ -14,9 +14,9 @@ import msgspec
 from services.table.table import Table, deadline
 from shared.rules import exposed
 from shared.rules import pulka as match
+from shared.rules.adjudicated.court import AnyDeal, game_of
 from shared.rules.cards import CARD_NUMBER, CARDS, DECK, hand_text
 from shared.rules.convention import record
-from shared.rules.deal import Deal
 from shared.rules.game_events import BidMade, CardPlayed, TalonCardOpened
 from shared.rules.incidents import Claim, Invitation, Proposal, Question
 from shared.rules.position import NOBODY, Course
@@ -112,7 +112,7 @@ def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
     }
 
 
-def _shown_hand(deal: Deal, seat: int | None, owner: int) -> int | None:
+def _shown_hand(deal: AnyDeal, seat: int | None, owner: int) -> int | None:
     """The cards of `owner` that the viewer knows, None where he sees nothing: his own hand once he has looked, laid hands, a hand that lies
     face up card by card (3.9.15), and for a resting dealer what is left of the ten that he looked at (3.8.8, 3.6.9).
     """
@@ -124,12 +124,12 @@ def _shown_hand(deal: Deal, seat: int | None, owner: int) -> int | None:
     return None
 
 
-def _in_the_dark(deal: Deal, seat: int) -> bool:
+def _in_the_dark(deal: AnyDeal, seat: int) -> bool:
     """Whether the player has not looked at his own cards yet (3.3.19)."""
     return bool(deal.auction.unseen >> seat & 1)
 
 
-def _sees_talon(deal: Deal, seat: int | None) -> bool:
+def _sees_talon(deal: AnyDeal, seat: int | None) -> bool:
     """It was shown to all, or taken in the dark and is the declarer's (3.3.19); untaken it stays covered (FN41)."""
     return deal.declarer is not None and not deal.game.no_talon and (not deal.game.dark or seat == deal.declarer)
 
@@ -139,13 +139,13 @@ def _call(call: BidMade) -> dict[str, Any]:
     return {"seat": call.seat, "bid": call.bid, **manner}
 
 
-def _face_up(deal: Deal, owner: int) -> int:
+def _face_up(deal: AnyDeal, owner: int) -> int:
     """The cards of `owner` that lie exposed, or are shown with a claim that waits for an answer."""
     shown = deal.pending.hand if isinstance(deal.pending, Claim) else 0
-    return exposed.lying(deal, owner) | shown & deal.held(owner)
+    return exposed.lying(game_of(deal), owner) | shown & deal.held(owner)
 
 
-def pending(deal: Deal) -> dict[str, Any] | None:
+def pending(deal: AnyDeal) -> dict[str, Any] | None:
     """What waits for an answer, the same for everybody (docs/formats.md: Table): what it is, whose, and who is asked, in order."""
     match deal.pending:
         case Claim(seat=seat, tricks=tricks, line=line, waiting=waiting):
@@ -161,12 +161,12 @@ def pending(deal: Deal) -> dict[str, Any] | None:
     return None
 
 
-def _trick(deal: Deal) -> dict[str, Any] | None:
+def _trick(deal: AnyDeal) -> dict[str, Any] | None:
     play = deal.play
     return None if play is None or deal.phase == "scored" else _shown_trick(play.number, play.trick)
 
 
-def _last_trick(deal: Deal) -> dict[str, Any] | None:
+def _last_trick(deal: AnyDeal) -> dict[str, Any] | None:
     """The last closed trick, which anybody may ask to see (3.9.8)."""
     play = deal.play
     if play is None or not play.previous:

@@ -6,7 +6,7 @@
   else either.
 * Any other change raises `commit.SCHEMA` and comes with a function in `upcast` that makes the new form of the old one.
 
-Events of a table are those of the rules, except that six of them hold cards or seeds that somebody may not know yet. Those are stored with
+Events of a table are those of the rules, except that some of them hold cards or seeds that somebody may not know yet. Those are stored with
 sealed boxes, under the same name and with the same fields; the salts go into the boxes. Events of the lobby are stored as they are.
 """
 
@@ -19,6 +19,7 @@ import msgspec
 from shared.events.lobby_events import AnyLobbyEvent, LobbyEvent
 from shared.events.sealed import Sealed
 from shared.rules import game_events as game
+from shared.rules import irregular_events as irregular
 from shared.rules.game_events import Event
 
 
@@ -57,12 +58,13 @@ class SealedDarkTalonTaken(Event, frozen=True, tag="DarkTalonTaken"):
     deal: int
 
 
-class SealedCardsDiscarded(Event, frozen=True, tag="CardsDiscarded"):
+class SealedCardsDiscarded(Event, frozen=True, tag="CardsDiscarded", omit_defaults=True):
     """`CardsDiscarded` with the two cards in a box."""
 
     seat: int
     cards: Sealed
     deal: int
+    irregular: str = ""
 
 
 class SealedHandSeen(Event, frozen=True, tag="HandSeen"):
@@ -74,8 +76,58 @@ class SealedHandSeen(Event, frozen=True, tag="HandSeen"):
     deal: int
 
 
-SealedEvent = SealedSeatDrawStarted | SealedDealStarted | SealedCardsDealt | SealedDarkTalonTaken | SealedCardsDiscarded | SealedHandSeen
-SecretEvent = game.SeatDrawStarted | game.DealStarted | game.CardsDealt | game.DarkTalonTaken | game.CardsDiscarded | game.HandSeen
+class SealedPeeked(Event, frozen=True, tag="Peeked", omit_defaults=True):
+    """`Peeked` with the cards in a box, where not all saw them."""
+
+    seat: int
+    what: str
+    cards: Sealed | str
+    trick: int = 0
+    show: bool = False
+    irregular: str = ""
+    deal: int = 0
+
+
+class SealedTalonTakenEarly(Event, frozen=True, tag="TalonTakenEarly", omit_defaults=True):
+    """`TalonTakenEarly` with the talon in a box."""
+
+    seat: int
+    cards: Sealed
+    irregular: str
+    deal: int = 0
+
+
+class SealedTalonReturned(Event, frozen=True, tag="TalonReturned", omit_defaults=True):
+    """`TalonReturned` with hand and talon in a box each."""
+
+    seat: int
+    hand: Sealed
+    talon: Sealed
+    deal: int = 0
+
+
+SealedEvent = (
+    SealedSeatDrawStarted
+    | SealedDealStarted
+    | SealedCardsDealt
+    | SealedDarkTalonTaken
+    | SealedCardsDiscarded
+    | SealedHandSeen
+    | SealedPeeked
+    | SealedTalonTakenEarly
+    | SealedTalonReturned
+)
+SecretEvent = (
+    game.SeatDrawStarted
+    | game.DealStarted
+    | game.CardsDealt
+    | game.DarkTalonTaken
+    | game.CardsDiscarded
+    | game.HandSeen
+    | irregular.Peeked
+    | irregular.TalonTakenEarly
+    | irregular.TalonReturned
+)
 
 OpenEvent = (
     game.PulkaOpened
@@ -109,6 +161,31 @@ OpenEvent = (
     | game.CardExposed
     | game.RemedyAsked
     | game.RemedyChosen
+    | irregular.CardsShown
+    | irregular.AttentionCalled
+    | irregular.CardGiven
+    | irregular.CallTakenBack
+    | irregular.BidderExcluded
+    | irregular.ContractTakenBack
+    | irregular.OrderRefused
+    | irregular.TricksTakenBack
+    | irregular.LeadRestricted
+    | irregular.CardNamed
+    | irregular.PlansDisputed
+    | irregular.TrickForfeited
+    | irregular.FineWritten
+    | irregular.RestForfeited
+    | irregular.DealStopped
+    | irregular.DealEnded
+    | irregular.Redealt
+    | irregular.Confirmed
+    | irregular.Ruled
+    | irregular.EntryWritten
+    | irregular.EntryCorrected
+    | irregular.EntryFined
+    | irregular.WarningGiven
+    | irregular.LateEntryAsked
+    | irregular.EntriesClosed
     | game.TalonCardOpened
     | game.CardPlayed
     | game.TrickWon

@@ -13,7 +13,14 @@ from typing import Final
 import msgspec
 
 from shared.events import address
-from shared.events.catalogue import SealedCardsDealt, SealedCardsDiscarded, SealedDarkTalonTaken, SealedDealStarted, SealedHandSeen
+from shared.events.catalogue import (
+    SealedCardsDealt,
+    SealedCardsDiscarded,
+    SealedDarkTalonTaken,
+    SealedDealStarted,
+    SealedHandSeen,
+    SealedTalonReturned,
+)
 from shared.events.chain import Problem
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
@@ -46,6 +53,7 @@ class _Deal(msgspec.Struct):
     taken: SealedDarkTalonTaken | None = None
     discarded: SealedCardsDiscarded | None = None
     seen: tuple[SealedHandSeen, ...] = ()
+    returned: SealedTalonReturned | None = None
 
 
 ALGORITHMS: Final = (shuffle.ALGORITHM,)  # every one that was ever dealt with stays recomputable
@@ -108,6 +116,8 @@ def _collect(deal: _Deal, event: object) -> None:
             deal.discarded = event
         case SealedHandSeen():
             deal.seen += (event,)
+        case SealedTalonReturned():
+            deal.returned = event
         case _:
             pass
 
@@ -170,6 +180,9 @@ def _digests(deal: _Deal, dealt: SealedCardsDealt, revealed: DealRevealed) -> Co
     if deal.discarded is not None:
         boxes.append((shuffle.DISCARD, deal.discarded.cards, revealed.discard))
     boxes += [(shuffle.seen_label(seen.hand), seen.cards, revealed.hands[seen.hand]) for seen in deal.seen]
+    if deal.returned is not None:
+        boxes.append((shuffle.RETURNED_HAND, deal.returned.hand, revealed.returned.get("hand")))
+        boxes.append((shuffle.RETURNED_TALON, deal.returned.talon, revealed.returned.get("talon")))
     for label, box, text in boxes:
         if not _fits(box, text, salts.get(label, "")):
             yield "digest", f"What was revealed as {label} is not what was sealed."
@@ -198,6 +211,6 @@ def _cards(deal: _Deal, cut_at: int, revealed: DealRevealed) -> Complaints:
     if (hands, talon) != (revealed.hands, revealed.talon):
         yield "shuffle", "The cards are not those that seeds and cut give."
     if deal.discarded is not None and revealed.discard is not None:
-        held = {*revealed.hands[deal.discarded.seat].split(), *revealed.talon.split()}
+        held = {*revealed.hands[deal.discarded.seat].split(), *revealed.returned.get("talon", revealed.talon).split()}
         if not held.issuperset(revealed.discard.split()):
             yield "discard", "The discard was not in the declarer's twelve cards."

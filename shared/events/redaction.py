@@ -2,13 +2,14 @@
 when he asks.
 
 Until `DealRevealed`, or `SeatsDrawn` after a draw for seats, a hand is known to its owner, where calls are made in the dark once he has
-looked (3.3.19), a discard and a talon taken in the dark to its declarer, a hand that the resting dealer looked at to him (3.8.8), and talon
-and server's seed to nobody. Salts are not shown before: with one, a guess could be tried on its digest.
+looked (3.3.19), a discard and a talon taken in the dark to its declarer, a hand that the resting dealer looked at to him (3.8.8), what
+somebody peeked at or took to him (3.2.19-3.2.21), and talon and server's seed to nobody. Salts are not shown before: with one, a guess
+could be tried on its digest. That a card is a revoke is shown to nobody: it would tell what its hand holds.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -18,18 +19,25 @@ from shared.events.catalogue import (
     SealedDarkTalonTaken,
     SealedDealStarted,
     SealedHandSeen,
+    SealedPeeked,
     SealedSeatDrawStarted,
+    SealedTalonReturned,
+    SealedTalonTakenEarly,
     StoredTableEvent,
     encode_event,
 )
 from shared.events.commit import SCHEMA, Commit
 from shared.events.keys import MasterKeys
 from shared.events.sealed import Sealed
-from shared.events.sealing import HAND, SEEN, Boxes, has_boxes
+from shared.events.sealing import HAND, PEEKED, SEEN, Boxes, has_boxes
 from shared.events.upcast import stored_table_events
 from shared.rules import game_events as game
+from shared.rules import irregular_events as irregular
 from shared.rules.game_events import Event
-from shared.rules.shuffle import DISCARD, TALON
+from shared.rules.irregular_events import REVOKE
+from shared.rules.shuffle import DISCARD, RETURNED_HAND, TALON
+
+_REVOKED: Final = f'"irregular":"{REVOKE}'.encode()
 
 
 class PublicCodec:
@@ -47,8 +55,10 @@ class PublicCodec:
         return [_shown(event, viewer) for event in stored_table_events(commit)]
 
     def encoded(self, commit: Commit, seat: int | None) -> tuple[msgspec.Raw, ...]:
-        """`redacted` as JSON text. Events of today's schema that have no boxes hide nothing and are shown as they are stored."""
-        if commit.schema == SCHEMA and not has_boxes(commit):
+        """`redacted` as JSON text. Events of today's schema that have no boxes hide nothing and are shown as they are stored, but for the
+        mark of a revoke: it would tell what its hand holds (3.9.19).
+        """
+        if commit.schema == SCHEMA and not has_boxes(commit) and not any(_REVOKED in event for event in map(bytes, commit.events)):
             return commit.events
         return tuple(msgspec.Raw(encode_event(event)) for event in self.redacted(commit, seat))
 
@@ -79,9 +89,25 @@ def _shown(event: StoredTableEvent, viewer: _Viewer) -> dict[str, Any]:
         case SealedDarkTalonTaken(seat=seat, deal=deal):
             return _object(game.DarkTalonTaken(seat, viewer.sees(event.cards, deal, TALON, seat), deal))
         case SealedCardsDiscarded(seat=seat, deal=deal):
-            return _object(game.CardsDiscarded(seat, viewer.sees(event.cards, deal, DISCARD, seat), deal))
+            return _object(game.CardsDiscarded(seat, viewer.sees(event.cards, deal, DISCARD, seat), deal, irregular=event.irregular))
         case SealedHandSeen(seat=seat, deal=deal):
             return _object(game.HandSeen(seat, event.hand, viewer.sees(event.cards, deal, SEEN, seat), deal))
+        case _:
+            return _shown_irregular(event, viewer)
+
+
+def _shown_irregular(event: StoredTableEvent, viewer: _Viewer) -> dict[str, Any]:
+    """What an adjudicated table hides besides."""
+    match event:
+        case SealedPeeked(seat=seat, deal=deal, cards=cards):
+            seen = cards if isinstance(cards, str) else viewer.sees(cards, deal, PEEKED, seat)
+            return _object(irregular.Peeked(seat, event.what, seen, event.trick, event.show, event.irregular, deal))
+        case SealedTalonTakenEarly(seat=seat, deal=deal):
+            return _object(irregular.TalonTakenEarly(seat, viewer.sees(event.cards, deal, PEEKED, seat), event.irregular, deal))
+        case SealedTalonReturned(seat=seat, deal=deal):
+            return _object(irregular.TalonReturned(seat, viewer.sees(event.hand, deal, RETURNED_HAND, seat), None, deal))
+        case game.CardPlayed(irregular=str() as rule) if rule.startswith(REVOKE):
+            return _object(msgspec.structs.replace(event, irregular=""))
         case _:
             return _object(event)
 

@@ -1,8 +1,8 @@
 """Between the events that the rules know, in which every card is plain, and those in the log, in which cards are sealed until they may be
 known.
 
-A box belongs to one place: table, deal, kind (`server_seed`, `hand`, `talon`, `discard`, `seen`) and seat. Taken to another place it does
-not open.
+A box belongs to one place: table, deal, kind (`server_seed`, `hand`, `talon`, `discard`, `seen`, `peeked`, `returned_hand`,
+`returned_talon`) and seat. Taken to another place it does not open.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from shared.events.catalogue import (
     SealedDealStarted,
     SealedEvent,
     SealedHandSeen,
+    SealedPeeked,
     SealedSeatDrawStarted,
+    SealedTalonReturned,
+    SealedTalonTakenEarly,
     SecretEvent,
     encode_event,
 )
@@ -29,14 +32,16 @@ from shared.events.lobby_events import AnyLobbyEvent
 from shared.events.sealed import Opened, Sealed, nonce_from
 from shared.events.upcast import stored_lobby_events, stored_table_events
 from shared.rules import game_events as game
+from shared.rules import irregular_events as irregular
 from shared.rules.game_events import Event
 from shared.rules.seat_draw import NO_DEAL
-from shared.rules.shuffle import DISCARD, SERVER_SEED, TALON, framed, salt
+from shared.rules.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, SERVER_SEED, TALON, framed, salt
 
 SEALED: Final[frozenset[type]] = frozenset(SealedEvent.__args__)
 NO_SEAT: Final = -1  # of a box that belongs to no seat
 HAND: Final = "hand"
 SEEN: Final = "seen"
+PEEKED: Final = "peeked"
 
 
 class TableCodec:
@@ -146,9 +151,11 @@ def _sealed(event: Event, sealing: _Sealing, index: int) -> Event:
         case game.DarkTalonTaken(seat=seat, deal=deal, cards=str() as cards):
             return SealedDarkTalonTaken(seat, sealing.box(Opened(cards, event.salt), deal, TALON, seat, index), deal)
         case game.CardsDiscarded(seat=seat, deal=deal, cards=str() as cards):
-            return SealedCardsDiscarded(seat, sealing.box(Opened(cards, event.salt), deal, DISCARD, seat, index), deal)
+            return SealedCardsDiscarded(seat, sealing.box(Opened(cards, event.salt), deal, DISCARD, seat, index), deal, event.irregular)
         case game.HandSeen(seat=seat, deal=deal, cards=str() as cards):
             return SealedHandSeen(seat, event.hand, sealing.box(Opened(cards, event.salt), deal, SEEN, seat, index), deal)
+        case irregular.Peeked() | irregular.TalonTakenEarly() | irregular.TalonReturned():
+            return _sealed_irregular(event, sealing, index)
         case (
             game.SeatDrawStarted()
             | game.DealStarted()
@@ -160,6 +167,23 @@ def _sealed(event: Event, sealing: _Sealing, index: int) -> Event:
             raise ValueError(f"{type(event).__name__} without its secret")
         case _:
             return event
+
+
+def _sealed_irregular(event: Event, sealing: _Sealing, index: int) -> Event:
+    """What an adjudicated table hides besides: looks at the talon or the discard, a talon that was taken too early."""
+    match event:
+        case irregular.Peeked(seat=seat, deal=deal, cards=str() as cards):
+            hidden = not event.show and event.what != "trick"
+            looked = sealing.box(Opened(cards, event.salt), deal, PEEKED, seat, index) if hidden else cards
+            return SealedPeeked(seat, event.what, looked, event.trick, event.show, event.irregular, deal)
+        case irregular.TalonTakenEarly(seat=seat, deal=deal, cards=str() as cards):
+            box = sealing.box(Opened(cards, event.salt), deal, PEEKED, seat, index)
+            return SealedTalonTakenEarly(seat, box, event.irregular, deal)
+        case irregular.TalonReturned(seat=seat, deal=deal, hand=str() as hand, talon=str() as talon):
+            own, under = event.salts or ("", "")
+            kept = sealing.box(Opened(hand, own), deal, RETURNED_HAND, seat, index)
+            return SealedTalonReturned(seat, kept, sealing.box(Opened(talon, under), deal, RETURNED_TALON, NO_SEAT, index), deal)
+    raise ValueError(f"{type(event).__name__} without its secret")
 
 
 def _required(hand: str | None) -> str:
@@ -191,9 +215,19 @@ def _opened(event: Event, boxes: Boxes) -> Event:
             return game.DarkTalonTaken(seat, taken.text, deal, taken.salt)
         case SealedCardsDiscarded(seat=seat, deal=deal):
             discard = boxes.opened(event.cards, deal, DISCARD, seat)
-            return game.CardsDiscarded(seat, discard.text, deal, discard.salt)
+            return game.CardsDiscarded(seat, discard.text, deal, discard.salt, event.irregular)
         case SealedHandSeen(seat=seat, deal=deal):
             seen = boxes.opened(event.cards, deal, SEEN, seat)
             return game.HandSeen(seat, event.hand, seen.text, deal, seen.salt)
+        case SealedPeeked(seat=seat, deal=deal, cards=cards):
+            looked = Opened(cards, "") if isinstance(cards, str) else boxes.opened(cards, deal, PEEKED, seat)
+            return irregular.Peeked(seat, event.what, looked.text, event.trick, event.show, event.irregular, deal, looked.salt)
+        case SealedTalonTakenEarly(seat=seat, deal=deal):
+            taken = boxes.opened(event.cards, deal, PEEKED, seat)
+            return irregular.TalonTakenEarly(seat, taken.text, event.irregular, deal, taken.salt)
+        case SealedTalonReturned(seat=seat, deal=deal):
+            kept = boxes.opened(event.hand, deal, RETURNED_HAND, seat)
+            under = boxes.opened(event.talon, deal, RETURNED_TALON)
+            return irregular.TalonReturned(seat, kept.text, under.text, deal, (kept.salt, under.salt))
         case _:
             return event

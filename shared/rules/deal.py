@@ -105,22 +105,24 @@ def open_deal(  # noqa: PLR0913, PLR0917 - all that a pulka brings into a deal
     *,
     dark_in_row: int = 0,
     forced: bool = False,
+    counted: bool = True,
 ) -> Deal:
     """The deal before its first call. `hands` by seat, "" for a resting one, of two players the dummy's third; the talon's first card is
     opened first in all-pass.
 
     `target` is the pool to play to, or None; `sheet`, `all_pass_in_row`, `dark_in_row` (the latest of them, with a dark pass each) and
     `bombs` (multipliers by seat, in order of arrival) are what the pulka brings. `forced`: nobody is asked for a call, `first_events` say
-    what happens instead (3.7.9). Raises `ValueError` for cards that are no deal.
+    what happens instead (3.7.9). Raises `ValueError` for cards that are no deal. Not `counted`: the hands of
+    a live table that was dealt wrongly, with any number of cards, some perhaps missing.
     """
     order = hands_at_play(players, dealer)
     if len(hands) != hand_count(players):
         raise ValueError(f"{len(hands)} hands for {players} players")
     masks, under = tuple(_mask(hand) for hand in hands), _mask(talon)
     sizes = [mask.bit_count() for mask in masks]
-    if sizes != [HAND_SIZE if hand in order else 0 for hand in range(len(hands))] or under.bit_count() != TALON_SIZE:
+    if (counted and sizes != [HAND_SIZE if hand in order else 0 for hand in range(len(hands))]) or under.bit_count() != TALON_SIZE:
         raise ValueError("ten cards to each player, two to the talon (3.2.8)")
-    if sum(masks) + under != DECK:
+    if counted and sum(masks) + under != DECK:
         raise ValueError("every card of the deck is dealt once")
     first, second = (CARD_NUMBER[card] for card in talon.split())
     after = [order[0]] * len(hands)

@@ -12,7 +12,7 @@ from shared.rules.contract import ALL_PASS, MISERE, TRICKS, is_game
 from shared.rules.game_events import Conceded, DealEvent, DealScored
 from shared.rules.moves import Concede
 from shared.rules.outcome import Call, DealOutcome
-from shared.rules.position import NOBODY, Deal, Score
+from shared.rules.position import NOBODY, Deal, Score, Setup
 from shared.rules.recorded_infraction import infraction_document, recorded
 from shared.rules.refusal import Refused
 from shared.rules.scoring import score_deal
@@ -53,13 +53,17 @@ def decide_concede(deal: Deal, seat: int, _: Concede) -> tuple[DealEvent, ...] |
 
 def may_concede(deal: Deal, seat: int) -> bool:
     """Whether the seat on turn is the declarer of a trick game, with the talon in his hand."""
-    return seat == deal.game.declarer and deal.game.bid != MISERE and deal.phase in ("discard", "contract", "play")
+    game = deal.game
+    return seat == game.declarer and MISERE not in (game.bid, game.contract) and deal.phase in ("discard", "contract", "play")
 
 
 def scored(deal: Deal, taken: tuple[int, ...] = ()) -> DealScored:
     """The score of a deal that is over: played out with tricks `taken`, given up, or left unplayed since nobody whisted."""
-    setup = deal.setup
-    result = outcome(deal, taken)
+    return scored_as(deal.setup, outcome(deal, taken))
+
+
+def scored_as(setup: Setup, result: DealOutcome) -> DealScored:
+    """The score of `result`, whatever was played."""
     entries = score_deal(setup.convention, setup.players, setup.target, setup.sheet, result, setup.series)
     after = series_after(setup.convention, setup.players, result, setup.series)
     document = outcome_document(result, setup.players)

@@ -114,13 +114,14 @@ class InvitationAnswered(Event, frozen=True, tag="InvitationAnswered"):
 
 class BidMade(Event, frozen=True, tag="BidMade", omit_defaults=True):
     """A call in the auction: a step of the ladder, `pass`, `here` or `take` (3.3); `dark` without having looked at one's cards (3.3.19),
-    `no_talon` of a game or misere that leaves the talon where it lies (FN41).
+    `no_talon` of a game or misere that leaves the talon where it lies (FN41). `irregular`: the rule that it breaks, "" for none.
     """
 
     seat: int
     bid: str
     dark: bool = False
     no_talon: bool = False
+    irregular: str = ""
 
 
 class AuctionWon(Event, frozen=True, tag="AuctionWon", omit_defaults=True):
@@ -154,13 +155,14 @@ class DarkTalonTaken(Event, frozen=True, tag="DarkTalonTaken"):
     salt: str = ""
 
 
-class CardsDiscarded(Event, frozen=True, tag="CardsDiscarded"):
-    """Two cards were put away face down (3.4.2)."""
+class CardsDiscarded(Event, frozen=True, tag="CardsDiscarded", omit_defaults=True):
+    """Two cards were put away face down (3.4.2); another number where it is `irregular`, then the rule that it breaks."""
 
     seat: int
     cards: str | None
     deal: int = 0
     salt: str = ""
+    irregular: str = ""
 
 
 class GaveUpWithoutThree(Event, frozen=True, tag="GaveUpWithoutThree"):
@@ -169,11 +171,15 @@ class GaveUpWithoutThree(Event, frozen=True, tag="GaveUpWithoutThree"):
     seat: int
 
 
-class ContractDeclared(Event, frozen=True, tag="ContractDeclared"):
-    """The contract is named (3.4.3)."""
+class ContractDeclared(Event, frozen=True, tag="ContractDeclared", omit_defaults=True):
+    """The contract is named (3.4.3). `irregular`: the rule that it breaks. `at`: when, where a second one may be timed (3.4.8), in
+    milliseconds since 1970.
+    """
 
     seat: int
     contract: str
+    irregular: str = ""
+    at: int = 0
 
 
 class HandSeen(Event, frozen=True, tag="HandSeen"):
@@ -330,12 +336,13 @@ class TalonCardOpened(Event, frozen=True, tag="TalonCardOpened"):
     card: str
 
 
-class CardPlayed(Event, frozen=True, tag="CardPlayed"):
-    """`card` of seat `seat` was played by seat `by`."""
+class CardPlayed(Event, frozen=True, tag="CardPlayed", omit_defaults=True):
+    """`card` of seat `seat` was played by seat `by`. `irregular`: the rule that it breaks; a revoke's is shown to nobody (3.9.16)."""
 
     seat: int
     card: str
     by: int
+    irregular: str = ""
 
 
 class TrickWon(Event, frozen=True, tag="TrickWon"):
@@ -363,11 +370,12 @@ class TurnTimedOut(Event, frozen=True, tag="TurnTimedOut"):
     credit: int = 0
 
 
-class DealRevealed(Event, frozen=True, tag="DealRevealed"):
+class DealRevealed(Event, frozen=True, tag="DealRevealed", omit_defaults=True):
     """Everything that was hidden: the server's seed, the hands as dealt, the talon, the discard, and the salts (hex) that open their
     digests.
 
-    `salts` is keyed `hand:<seat>`, `talon`, `discard`, `seen:<seat>`.
+    `salts` is keyed `hand:<seat>`, `talon`, `discard`, `seen:<seat>`. `returned`: the `hand` and the `talon` that were made of the cards of
+    somebody who had taken the talon too early (3.3.17), with salts of their own.
     """
 
     number: int
@@ -376,6 +384,7 @@ class DealRevealed(Event, frozen=True, tag="DealRevealed"):
     talon: str
     discard: str | None
     salts: dict[str, str]
+    returned: dict[str, str] = {}
 
 
 class ConsentAsked(Event, frozen=True, tag="ConsentAsked"):

@@ -11,8 +11,8 @@ import msgspec
 from shared.rules.contract import LEVEL
 from shared.rules.outcome import DealOutcome, Infraction
 
-#: Looking into the discard or into tricks: one trick.
-ONE_TRICK = ("3.4.9", "3.9.11.2")
+#: Looking into the discard or into tricks, and a late revoke of a side that has no trick to lose: one trick.
+ONE_TRICK = ("3.4.9", "3.9.11.2", "3.9.16.2")
 #: A wrong number of cards costs at least two tricks (3.9.18, 3.4.6).
 TWO = 2
 

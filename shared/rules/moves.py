@@ -162,5 +162,71 @@ class Settle(Move, frozen=True, tag="settle"):
     """Another has gone, and the player demands the settlement (5.4.18)."""
 
 
+# ---- What only an adjudicated table takes ------------------------------------------------------------------------------
+
+Rule = Annotated[str, msgspec.Meta(min_length=1, max_length=40)]  # "3.9.16.2", "FN72": the longest citations are far shorter
+TrickNumber = Annotated[int, msgspec.Meta(ge=1, le=10)]
+Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=1_000)]  # a sentence or a few
+Number = int | str  # exact, as everywhere on the sheet (`amount.read`)
+MOST_ENTRIES = 100  # of one ruling: every column of every seat several times
+
+
+class Peek(Move, frozen=True, tag="peek"):
+    """Looks by his own hand where he may not, or turns it up for all (3.2.19, 3.4.9, 3.9.11.2)."""
+
+    what: Literal["talon", "discard", "trick"]
+    trick: TrickNumber | None = None
+    show: bool = False
+
+
+class Expose(Move, frozen=True, tag="expose"):
+    """Shows cards of his own without playing them (3.9.15)."""
+
+    cards: Annotated[tuple[Card, ...], msgspec.Meta(min_length=1, max_length=12)]  # as many as a hand can hold
+
+
+class Entry(Move, frozen=True, tag="entry"):
+    """What a player writes for himself after a deal, where each keeps his own columns (4.2.4): `amount`, whists `on` another."""
+
+    column: Literal["pool", "mountain", "whists"]
+    amount: Number
+    on: Seat | None = None
+
+
+class CallAttention(Move, frozen=True, tag="call_attention"):
+    """Points out that `seat` broke `rule`; without `seat` whoever broke it last. `card`: the card in question."""
+
+    rule: Rule
+    seat: Seat | None = None
+    card: Card | None = None
+
+
+class Confirm(Move, frozen=True, tag="confirm"):
+    """Agrees that the deal may be scored."""
+
+
+class RuledEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One writing that a ruling orders: `amount` into `seat`'s column, whists `on` another."""
+
+    seat: Seat
+    column: Literal["pool", "mountain", "whists"]
+    amount: Number
+    on: Seat | None = None
+
+
+class Ruling(Move, frozen=True, tag="ruling"):
+    """The arbiter decides about `seat`: what it writes, or how many tricks each has won, or that the cards are dealt anew."""
+
+    rule: Rule
+    seat: Seat
+    reason: Reason
+    entries: Annotated[tuple[RuledEntry, ...], msgspec.Meta(max_length=MOST_ENTRIES)] | None = None
+    tricks: tuple[Annotated[int, msgspec.Meta(ge=0, le=10)], ...] | None = None
+    redeal: bool = False
+
+
 DealMove = Bid | Look | Invite | Take | Discard | WithoutThree | Declare | Whist | Lay | Play | Concede | Claim | Answer | Propose | Remedy
-AnyMove = Draw | Seed | Cut | DealMove | Join | Leave | Ready | Settle
+IrregularMove = Peek | Expose | Entry | CallAttention | Confirm | Ruling
+#: A move of an adjudicated deal: an ordinary one, against the rules or not, or one that only this mode knows.
+CourtMove = DealMove | IrregularMove
+AnyMove = Draw | Seed | Cut | CourtMove | Join | Leave | Ready | Settle

@@ -14,12 +14,16 @@ import msgspec
 
 from shared.rules import between_deals, cutting, members, revealing, seat_draw, shuffle
 from shared.rules import deal as deals
+from shared.rules.adjudicated import deciding, offering, sheet_entries
+from shared.rules.adjudicated.court import Court, Maker, court_terms, game_of
+from shared.rules.adjudicated.sheet_entries import Paper
 from shared.rules.convention import PRESETS, Convention, from_record, record
 from shared.rules.deal import Deal
 from shared.rules.game_events import (
+    AllPassed,
+    AuctionWon,
     CardsDealt,
     CardsDiscarded,
-    DarkTalonTaken,
     DealRevealed,
     DealScored,
     DealStarted,
@@ -37,8 +41,22 @@ from shared.rules.game_events import (
     StopAgreed,
     SubstituteSeated,
 )
+from shared.rules.irregular_events import Redealt, TalonReturned
 from shared.rules.members import MEMBER_EVENTS, Members
-from shared.rules.moves import AnyMove, Cut, Draw, Join, Seed
+from shared.rules.moves import (
+    AnyMove,
+    CallAttention,
+    Confirm,
+    Cut,
+    Draw,
+    Entry,
+    Expose,
+    Join,
+    Peek,
+    Remedy,
+    Ruling,
+    Seed,
+)
 from shared.rules.refusal import Refused
 from shared.rules.seat_draw import SeatDraw
 from shared.rules.series import Series, is_forced, next_dealer, series_of
@@ -51,17 +69,22 @@ BY_CONSENT = "by_consent"  # why a pulka closed before its own end (5.4.18)
 
 
 class Secrets(msgspec.Struct, frozen=True, gc=False):
-    """What of the present deal nobody may know before it is revealed, as text."""
+    """What of the present deal nobody may know before it is revealed, as text.
+
+    `seen` are the hands that the resting dealer looked at; `returned` the hand and the talon made of an early taker's cards (3.3.17).
+    """
 
     server_seed: str = ""
     hands: tuple[str, ...] = ()
     talon: str = ""
     discard: str | None = None
     seen: tuple[int, ...] = ()
+    returned: dict[str, str] = {}
 
 
 class Pulka(msgspec.Struct, frozen=True):
-    """A match as its events left it. `status` is `waiting`, `playing`, `over` or `refused`; `number` counts deals from 1.
+    """A match as its events left it. `status` is `waiting`, `playing`, `over` or `refused`; `number` counts deals from 1, `void` those
+    of them that were dealt anew.
 
     `dealer` deals the present deal, `next_dealer` the one after it. `series` is what the last deal left to this one: all-pass deals in a
     row, bombs. `commitment` is "" between two deals. What was agreed (convention, players, target, seats, terms) means nothing before the
@@ -80,16 +103,18 @@ class Pulka(msgspec.Struct, frozen=True):
     dealer: int = 0
     next_dealer: int = 0
     number: int = 0
+    void: int = 0
     series: Series = Series()
     commitment: str = ""
     seeds: tuple[tuple[int, str], ...] = ()
     cut_at: int | None = None
     secrets: Secrets = Secrets()
-    deal: Deal | None = None
+    deal: Deal | Court | None = None
     draw: SeatDraw | None = None
     members: Members = Members()
     settlement: dict[str, Any] | None = None
     stopping: bool = False
+    paper: Paper | None = None
 
 
 # ---- Commands of the service itself; a seat's are moves. ---------------------------------------------------------------
@@ -122,6 +147,8 @@ def phase(pulka: Pulka) -> str:
     """`waiting`, `draw`, `between_deals`, `cut`, the deal's own phase, or `over`."""
     if pulka.status != "playing":
         return "over" if pulka.status == "over" else "waiting"
+    if pulka.paper is not None and pulka.paper.asked is not None:
+        return "remedy"
     if pulka.deal is not None:
         return pulka.deal.phase
     if pulka.draw is not None:
@@ -141,6 +168,8 @@ def cutter(pulka: Pulka) -> int:
 
 def to_act(pulka: Pulka) -> int | None:
     """The seat whose move the table waits for, if it waits for a seat."""
+    if pulka.paper is not None and pulka.paper.asked is not None:
+        return pulka.paper.asked.waiting[0]
     if pulka.deal is not None:
         return pulka.deal.to_act
     if pulka.draw is not None:
@@ -155,6 +184,10 @@ def waits_for_answer(pulka: Pulka) -> bool:
 
 def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
     """Every move that `seat` may make now; of the cuts, and of the cards to draw, one."""
+    if pulka.paper is not None and pulka.paper.asked is not None:
+        return (Remedy("accept"), Remedy("pass")) if to_act(pulka) == seat else ()
+    if isinstance(pulka.deal, Court):
+        return offering.legal_moves(pulka.deal, seat)
     if pulka.deal is not None:
         return deals.legal_moves(pulka.deal, seat)
     return (default_move(pulka),) if to_act(pulka) == seat else ()
@@ -162,6 +195,10 @@ def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
 
 def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
     """`legal_moves` as documents; a discard without its cards, which are free (docs/formats.md: Deal record)."""
+    if pulka.paper is not None and pulka.paper.asked is not None:
+        return [msgspec.to_builtins(move) for move in legal_moves(pulka, seat)]
+    if isinstance(pulka.deal, Court):
+        return offering.offer(pulka.deal, seat)
     if pulka.deal is not None:
         return deals.offer(pulka.deal, seat)
     return [msgspec.to_builtins(move) for move in legal_moves(pulka, seat)]
@@ -169,6 +206,10 @@ def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
 
 def default_move(pulka: Pulka) -> AnyMove:
     """The move that is made for the seat on turn when its time runs out."""
+    if pulka.paper is not None and pulka.paper.asked is not None:
+        return Remedy("pass")
+    if isinstance(pulka.deal, Court):
+        return offering.default_move(pulka.deal)
     if pulka.draw is not None:
         return Draw(pulka.draw.free)
     return deals.default_move(pulka.deal) if pulka.deal is not None else Cut(ABSENT_CUT)
@@ -180,12 +221,27 @@ def default_move(pulka: Pulka) -> AnyMove:
 def evolve(pulka: Pulka, event: Event) -> Pulka:
     """The match after `event`; total, never refuses."""
     own = _EVOLVE.get(type(event))
+    if pulka.paper is not None:
+        return _with_paper(pulka, pulka.paper, event, own or _played)
     return _played(pulka, event) if own is None else own(pulka, event)
+
+
+def _with_paper(pulka: Pulka, paper: Paper, event: Event, own: Callable[[Pulka, Any], Pulka]) -> Pulka:
+    """Where the players write for themselves: what is the sheet's alone does not concern the deal (4.2.4)."""
+    after = pulka if sheet_entries.concerns(paper, event) else own(pulka, event)
+    if isinstance(event, DealScored):
+        kept = sheet_entries.deal_scored(paper, pulka.number, event.entries)
+        return msgspec.structs.replace(after, sheet=pulka.sheet, paper=kept)
+    kept = sheet_entries.evolve(paper, event)
+    return msgspec.structs.replace(after, sheet=sheet_entries.on_sheet(after.sheet, event), paper=kept)
 
 
 def _played(pulka: Pulka, event: Event) -> Pulka:
     """The deal in progress goes on."""
-    return pulka if pulka.deal is None else msgspec.structs.replace(pulka, deal=deals.evolve(pulka.deal, event))
+    if pulka.deal is None:
+        return pulka
+    after = deciding.evolve(pulka.deal, event) if isinstance(pulka.deal, Court) else deals.evolve(pulka.deal, event)
+    return msgspec.structs.replace(pulka, deal=after)
 
 
 def _of_members(pulka: Pulka, event: Event) -> Pulka:
@@ -205,6 +261,7 @@ def _opened(pulka: Pulka, event: PulkaOpened) -> Pulka:
         sheet=empty_sheet(event.players),
         dealer=event.first_dealer,
         next_dealer=event.first_dealer,
+        paper=Paper() if event.terms.get("mode") == "adjudicated" and event.terms.get("entries") == "by_hand" else None,
     )
 
 
@@ -252,6 +309,9 @@ def _dealt(pulka: Pulka, event: CardsDealt) -> Pulka:
         dark_in_row=series.dark_in_row,
         forced=is_forced(pulka.convention, pulka.number),
     )
+    if pulka.terms.get("mode") == "adjudicated":
+        court = deciding.open_court(opened, court_terms(pulka.terms), pulka.secrets.server_seed)
+        return msgspec.structs.replace(pulka, deal=court, secrets=msgspec.structs.replace(pulka.secrets, hands=hands, talon=talon))
     return msgspec.structs.replace(pulka, deal=opened, secrets=msgspec.structs.replace(pulka.secrets, hands=hands, talon=talon))
 
 
@@ -263,6 +323,16 @@ def _discarded(pulka: Pulka, event: CardsDiscarded) -> Pulka:
 def _seen(pulka: Pulka, event: HandSeen) -> Pulka:
     secrets = msgspec.structs.replace(pulka.secrets, seen=(*pulka.secrets.seen, event.hand))
     return msgspec.structs.replace(_played(pulka, event), secrets=secrets)
+
+
+def _talon_returned(pulka: Pulka, event: TalonReturned) -> Pulka:
+    returned = {"hand": event.hand or "", "talon": event.talon or ""}
+    return msgspec.structs.replace(_played(pulka, event), secrets=msgspec.structs.replace(pulka.secrets, returned=returned))
+
+
+def _redealt(pulka: Pulka, event: Redealt) -> Pulka:
+    """The deal is void, and does not count; the same cards are revealed, and new ones dealt by `dealer`."""
+    return msgspec.structs.replace(_played(pulka, event), next_dealer=event.dealer, void=pulka.void + 1)
 
 
 def _scored(pulka: Pulka, event: DealScored) -> Pulka:
@@ -314,14 +384,19 @@ def start_deal(pulka: Pulka, command: StartDeal) -> tuple[Event, ...]:
     """Bind the server to its seed before the cut; nothing when the deal has been started already."""
     if not deal_is_due(pulka) or command.number != pulka.number + 1:
         return ()
+    if pulka.paper is not None and pulka.paper.deal:
+        closed = _closing(pulka)
+        if closed:
+            return closed
     promise = shuffle.commitment(command.seed, pulka.table_id, command.number, pulka.rules_digest)
     return (DealStarted(command.number, pulka.next_dealer, promise, shuffle.ALGORITHM, command.seed),)
 
 
-def decide(pulka: Pulka, seat: int, move: AnyMove, *, time_up: bool = False) -> tuple[Event, ...] | Refused:
+def decide(pulka: Pulka, seat: Maker, move: AnyMove, now: int | None = None, *, time_up: bool = False) -> tuple[Event, ...] | Refused:
     """What `seat`'s move causes, to the last consequence: the trick, the score, the reveal, the end of the match.
 
-    `time_up`: the agreed time of a pulka that is played to one is over at this move, so that the deal that it ends is the last (5.4.4).
+    `time_up`: the agreed time of a pulka that is played to one is over at this move, so that the deal that it ends is the last (5.4.4). At
+    an adjudicated table the arbiter moves too (`court.ARBITER`), and `now`, milliseconds since 1970, tells a slip from a change of mind.
     """
     if pulka.status == "over":
         return Refused("pulka_over", "4.2.15", "The pulka is over; its sheet is settled.")
@@ -329,16 +404,35 @@ def decide(pulka: Pulka, seat: int, move: AnyMove, *, time_up: bool = False) -> 
         return Refused("wrong_phase", "3.1.1", "The pulka has not begun; it begins when all seats are taken and ready.")
     if isinstance(move, Join):
         return members.SEATED
-    if isinstance(move, members.MEMBER_MOVES) or members.concerns(
-        move, pulka.members, in_deal=pulka.deal is not None, deal_asks=waits_for_answer(pulka)
+    if isinstance(seat, int) and (
+        isinstance(move, members.MEMBER_MOVES)
+        or members.concerns(move, pulka.members, in_deal=pulka.deal is not None, deal_asks=waits_for_answer(pulka))
     ):
         return between_deals.decided(pulka, members.decide(pulka.members, pulka.seats, seat, move), evolve)
+    if pulka.paper is not None:
+        about = sheet_entries.decide(pulka.paper, pulka.players, seat, move)
+        if about is not None:
+            return about
     if pulka.deal is None:
         return _before_the_deal(pulka, seat, move)
+    events = _in_the_deal(pulka.deal, seat, move, now)
+    if isinstance(events, Refused):
+        return events
+    if pulka.paper is not None and any(isinstance(event, (AuctionWon, AllPassed)) for event in events):
+        events = (*events, *sheet_entries.closing(pulka.paper, pulka.players))
+    return _finished(pulka, events, time_up=time_up)
+
+
+def _in_the_deal(deal: Deal | Court, seat: Maker, move: AnyMove, now: int | None) -> tuple[Event, ...] | Refused:
     if isinstance(move, (Draw, Seed, Cut)):
         return Refused("wrong_phase", "3.2.5", "The cards are dealt; draws, seeds and the cut come before the deal.")
-    events = deals.decide(pulka.deal, seat, move)
-    return events if isinstance(events, Refused) else _finished(pulka, events, time_up=time_up)
+    if isinstance(move, (Join, *members.MEMBER_MOVES)):
+        return Refused("wrong_phase", "5.4.18", "Who sits here is the players' own affair, not the arbiter's.")
+    if isinstance(deal, Court):
+        return deciding.decide(deal, seat, move, now)
+    if isinstance(move, (Peek, Expose, Entry, CallAttention, Confirm, Ruling)) or not isinstance(seat, int):
+        return Refused("wrong_phase", "4.2.16", "An enforced table prevents irregular acts, so nothing is called or ruled here.")
+    return deals.decide(deal, seat, move)
 
 
 def decide_join(pulka: Pulka, player: str, move: Join) -> tuple[Event, ...] | Refused:
@@ -348,7 +442,19 @@ def decide_join(pulka: Pulka, player: str, move: Join) -> tuple[Event, ...] | Re
     return between_deals.decided(pulka, members.decide_join(pulka.members, pulka.seats, player, move), evolve)
 
 
-def _before_the_deal(pulka: Pulka, seat: int, move: AnyMove) -> tuple[Event, ...] | Refused:
+def awaits_confirmation(pulka: Pulka) -> bool:
+    """Whether the deal is over and waits to be confirmed by all, or for the pause after it to end (adjudicated tables only)."""
+    return isinstance(pulka.deal, Court) and pulka.deal.awaits_confirmation
+
+
+def pause_over(pulka: Pulka, *, time_up: bool = False) -> tuple[Event, ...]:
+    """The score of a deal whose result nobody called into question during the pause after it; `time_up` as in `decide`."""
+    return _finished(pulka, deciding.pause_over(pulka.deal), time_up=time_up) if isinstance(pulka.deal, Court) else ()
+
+
+def _before_the_deal(pulka: Pulka, seat: Maker, move: AnyMove) -> tuple[Event, ...] | Refused:
+    if not isinstance(seat, int):
+        return Refused("wrong_phase", "3.2.2", "The next deal has not started yet.")
     if pulka.draw is not None or isinstance(move, Draw):
         return seat_draw.decide(pulka.draw, pulka.table_id, pulka.rules_digest, pulka.seats, seat, move)
     if not pulka.commitment:
@@ -360,23 +466,31 @@ def _before_the_deal(pulka: Pulka, seat: int, move: AnyMove) -> tuple[Event, ...
 def _dealt_and_begun(pulka: Pulka, dealt: tuple[Event, ...]) -> tuple[Event, ...]:
     """The cut and the cards, and what follows from them by itself."""
     begun = reduce(evolve, dealt, pulka).deal
-    return dealt if begun is None else (*dealt, *deals.first_events(begun))
+    return dealt if begun is None else (*dealt, *deals.first_events(game_of(begun)))
 
 
 def _finished(pulka: Pulka, events: tuple[Event, ...], *, time_up: bool) -> tuple[Event, ...]:
-    """Put deal number and salts to secret events; after the score, reveal, and close the match if that was its last deal."""
-    if not any(isinstance(event, (CardsDiscarded, DarkTalonTaken, HandSeen, DealScored)) for event in events):
-        return events
+    """Put deal number and salts to secret events; after the score, or a deal that is void, reveal; close the match if that was its last
+    deal, else let in whoever is to play from the next one on.
+    """
     done = revealing.with_salts(pulka, events)
-    if isinstance(events[-1], DealScored):
-        after = reduce(evolve, done, pulka)
-        done.append(revealing.reveal(after))
-        ending = after.convention.ends_when if time_up else closed_reason(after.convention, after.target, after.sheet, after.number)
-        reason = ending or (BY_CONSENT if after.stopping else None)
-        if reason is None:
-            return (*done, *between_deals.due(reduce(evolve, done, pulka), evolve))
-        done.append(PulkaClosed(reason, settlement(after.convention, after.target, after.sheet, agreed_stake(after.terms))))
-    return tuple(done)
+    if not events or not isinstance(events[-1], (DealScored, Redealt)):
+        return tuple(done)
+    after = reduce(evolve, done, pulka)
+    done.append(revealing.reveal(after))
+    closed = () if isinstance(events[-1], Redealt) or after.paper is not None else _closing(after, time_up=time_up)
+    return (*done, *closed) if closed else (*done, *between_deals.due(reduce(evolve, done, pulka), evolve))
+
+
+def _closing(pulka: Pulka, *, time_up: bool = False) -> tuple[Event, ...]:
+    """The end of the match, if its sheet, its deals, its time or its players have brought it about; where everybody writes for himself,
+    only when the next deal would start.
+    """
+    ending = closed_reason(pulka.convention, pulka.target, pulka.sheet, pulka.number - pulka.void)
+    reason = (pulka.convention.ends_when if time_up else ending) or (BY_CONSENT if pulka.stopping else None)
+    if reason is None:
+        return ()
+    return (PulkaClosed(reason, settlement(pulka.convention, pulka.target, pulka.sheet, agreed_stake(pulka.terms))),)
 
 
 _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
@@ -391,6 +505,8 @@ _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
     CardsDealt: _dealt,
     CardsDiscarded: _discarded,
     HandSeen: _seen,
+    TalonReturned: _talon_returned,
+    Redealt: _redealt,
     DealScored: _scored,
     DealRevealed: _revealed,
     StopAgreed: _stopping,

@@ -73,8 +73,11 @@ def _by_seat(values: tuple[T, ...] | None, players: int, path: str) -> tuple[T, 
     return values
 
 
-def deal_document(outcome: DealOutcome) -> dict[str, Any]:
-    """`outcome` as an entry of `deals` that `read_deal` reads back to the same score, dealer included."""
+def deal_document(outcome: DealOutcome, players: int | None = None) -> dict[str, Any]:
+    """`outcome` as an entry of `deals` that `read_deal` reads back to the same score, dealer included.
+
+    `players` may be left out where calls or tricks tell it; a deal that ended before its contract has neither.
+    """
     fields: dict[str, Any] = {"dealer": outcome.dealer}
     if outcome.contract is not None:
         fields["contract"] = outcome.contract
@@ -89,8 +92,8 @@ def deal_document(outcome: DealOutcome) -> dict[str, Any]:
     fields |= {field: True for field in ("shared", "without_three", "dark") if getattr(outcome, field)}
     if outcome.dark_pass:
         fields["dark_pass"] = list(outcome.dark_pass)
-    players = len(outcome.calls or outcome.tricks)
-    infractions = [infraction_document(one, players) for one in outcome.infractions]
+    seats = players or len(outcome.calls or outcome.tricks)
+    infractions = [infraction_document(one, seats) for one in outcome.infractions]
     if outcome.conceded:
         infractions.append({"rule": "3.5.4", "seat": outcome.declarer})
     if outcome.talon_refused:

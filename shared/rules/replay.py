@@ -11,11 +11,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from shared.rules.adjudicated import offering, replaying
+from shared.rules.adjudicated.court import Court, CourtTerms
 from shared.rules.cards import mask_of
 from shared.rules.convention import Dark, resolve
 from shared.rules.deal import HAND_SIZE, TALON_SIZE, Deal, decide, evolve, first_events, offer, open_deal
 from shared.rules.decoding import convert, decode
-from shared.rules.game_events import DealEvent
+from shared.rules.game_events import Event
 from shared.rules.moves import DealMove
 from shared.rules.refusal import Malformed, Refused
 from shared.rules.score_file import Bomb, Points
@@ -25,6 +27,7 @@ from shared.rules.settlement import pulka_closed
 from shared.rules.sheet import empty_sheet, write
 from shared.rules.sheet_document import SheetDocument, read_sheet
 
+MOST_DEALT = 12  # cards of a hand that was dealt wrongly: ten, and a pair too many
 MOST_MOVES = 1_000  # a deal has about sixty; more is no deal
 Document: TypeAlias = dict[str, Any]
 
@@ -46,7 +49,9 @@ class DealRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dark_in_row: Annotated[int, msgspec.Meta(ge=0, le=1_000)] | None = None  # no pulka has more; left out where all of them were dark
     bombs: tuple[tuple[Bomb, ...], ...] = ()
     forced: bool = False
-    mode: Literal["enforced"] = "enforced"
+    mode: Literal["enforced", "adjudicated"] = "enforced"
+    attention: Literal["players", "server"] = "players"
+    entropy: Annotated[str, msgspec.Meta(max_length=64)] = ""  # the server's seed, once revealed; cards drawn blind come from it
     format: Literal[1] = 1  # the only one there has been
 
 
@@ -68,6 +73,8 @@ def replay_document(document: bytes | str | Document) -> Document | ReplayRefuse
     """
     record = convert(document, DealRecord) if isinstance(document, dict) else decode(document, DealRecord)
     deal = dealt(record)
+    if record.mode == "adjudicated":
+        return _adjudicated(record, deal)
     events = list(first_events(deal))
     deal = reduce(evolve, events, deal)
     for index, (seat, move) in enumerate(
@@ -86,21 +93,33 @@ def replay_document(document: bytes | str | Document) -> Document | ReplayRefuse
     return replayed(deal, events)
 
 
-def pulka_over(deal: Deal) -> bool:
+def _adjudicated(record: DealRecord, deal: Deal) -> Document | ReplayRefused:
+    """The same for a deal of the other mode, whose moves may break rules."""
+    moves = tuple(replaying.read_move(entry, record.players, f"moves[{index}]") for index, entry in enumerate(record.moves))
+    if moves and pulka_over(deal):
+        return ReplayRefused(Refused("pulka_over", "4.2.15", "The pulka had ended on this sheet before the move."), 0)
+    terms = CourtTerms(attention=record.attention, recorded=True)
+    court, events, index, refused = replaying.play_through(deal, terms, moves, record.entropy or f"{record.hands} {record.talon}")
+    if refused is not None and refused.code == "malformed":
+        raise Malformed(f"moves[{index}]", refused.message)
+    return ReplayRefused(refused, index) if refused is not None else replayed(court, events)
+
+
+def pulka_over(deal: Deal | Court) -> bool:
     """Whether the pulka has ended by its sheet, before this deal or with it; a record does not tell how many deals were played."""
     setup, score = deal.setup, deal.score
     sheet = setup.sheet if score is None else write(setup.sheet, score.entries)
     return pulka_closed(setup.convention, setup.target, sheet, 0)
 
 
-def replayed(deal: Deal, events: Iterable[DealEvent]) -> Document:
+def replayed(deal: Deal | Court, events: Iterable[Event]) -> Document:
     """Where `deal` stands after `events`, as the command shows it: `tricks` taken by seat, `score` None until the deal is over."""
     over = deal.phase == "auction" and pulka_over(deal)
     to_act = None if over else deal.to_act
     return {
         "phase": "over" if over else deal.phase,
         "to_act": to_act,
-        "legal": [] if to_act is None else offer(deal, to_act),
+        "legal": [] if to_act is None else _offered(deal, to_act),
         "tricks": list(deal.tricks),
         "contract": deal.contract,
         "declarer": deal.declarer,
@@ -109,13 +128,17 @@ def replayed(deal: Deal, events: Iterable[DealEvent]) -> Document:
     }
 
 
-def event_document(event: DealEvent) -> Document:
+def _offered(deal: Deal | Court, seat: int) -> list[Document]:
+    return offering.offer(deal, seat) if isinstance(deal, Court) else offer(deal, seat)
+
+
+def event_document(event: Event) -> Document:
     """The event as JSON has it; number of the deal and salts, which only a running pulka has, are left out where they are not set."""
     plain: Document = msgspec.json.decode(msgspec.json.encode(event))
     return {name: value for name, value in plain.items() if value or name not in ("deal", "salt", "salts")}
 
 
-def score_document(deal: Deal) -> Document | None:
+def score_document(deal: Deal | Court) -> Document | None:
     """What the deal wrote, as one of the `deals` of `pulka score`."""
     if deal.score is None:
         return None
@@ -138,7 +161,7 @@ def dealt(record: DealRecord) -> Deal:
             raise Malformed("dark_in_row", "dark calls are not in force: the option `dark` is false")
         if record.forced:
             raise Malformed("forced", "nobody is forced to pass: the option `dark` is false (3.7.9)")
-    _check_cards(record)
+    _check_cards(record, counted=record.mode == "enforced")
     sheet = read_sheet(record.sheet or SheetDocument(), players, "sheet")
     dark_in_row = dark_deals_in_row(convention, record.all_pass_in_row, record.dark_in_row)
     return open_deal(
@@ -153,11 +176,15 @@ def dealt(record: DealRecord) -> Deal:
         record.bombs,
         dark_in_row=dark_in_row,
         forced=record.forced,
+        counted=record.mode == "enforced",
     )
 
 
-def _check_cards(record: DealRecord) -> None:
-    """Ten cards to each player, of two to the dummy too, two to the talon, every card once (3.2.8)."""
+def _check_cards(record: DealRecord, *, counted: bool) -> None:
+    """Ten cards to each player, of two to the dummy too, two to the talon, every card once (3.2.8).
+
+    Not `counted`: a live table may have dealt a player too many or too few, but for none at all.
+    """
     if len(record.hands) != hand_count(record.players):
         raise Malformed("hands", f"has {len(record.hands)} hands, must have {hand_count(record.players)}")
     at_play = hands_at_play(record.players, record.dealer)
@@ -165,7 +192,8 @@ def _check_cards(record: DealRecord) -> None:
     seen = 0
     for path, text, size in (*places, ("talon", record.talon, TALON_SIZE)):
         cards = _read_cards(text, path)
-        if cards.bit_count() != size:
+        wrong = cards.bit_count() != size if counted or size != HAND_SIZE else not 1 <= cards.bit_count() <= MOST_DEALT
+        if wrong:
             raise Malformed(path, f"has {cards.bit_count()} cards, must have {size}")
         if cards & seen:
             raise Malformed(path, "has a card that stands before it too")

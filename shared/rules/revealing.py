@@ -8,7 +8,8 @@ import msgspec
 
 from shared.rules import shuffle
 from shared.rules.game_events import CardsDiscarded, DarkTalonTaken, DealRevealed, Event, HandSeen
-from shared.rules.shuffle import DISCARD, TALON, hand_label, seen_label
+from shared.rules.irregular_events import Peeked, TalonReturned, TalonTakenEarly
+from shared.rules.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON, hand_label, seen_label
 
 if TYPE_CHECKING:  # `pulka` imports this file
     from shared.rules.pulka import Pulka
@@ -16,26 +17,34 @@ if TYPE_CHECKING:  # `pulka` imports this file
 
 def with_salts(pulka: Pulka, events: tuple[Event, ...]) -> list[Event]:
     """The events with deal number and salts put to those that hold hidden cards."""
-    seed = pulka.secrets.server_seed
-    done: list[Event] = []
-    for event in events:
-        match event:
-            case CardsDiscarded():
-                done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, DISCARD)))
-            case DarkTalonTaken():
-                done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, TALON)))
-            case HandSeen(hand=hand):
-                done.append(msgspec.structs.replace(event, deal=pulka.number, salt=shuffle.salt(seed, seen_label(hand))))
-            case _:
-                done.append(event)
-    return done
+    return [_with_salt(pulka, event) for event in events]
+
+
+def _with_salt(pulka: Pulka, event: Event) -> Event:
+    number, seed = pulka.number, pulka.secrets.server_seed
+    talon = RETURNED_TALON if pulka.secrets.returned else TALON
+    match event:
+        case CardsDiscarded():
+            return msgspec.structs.replace(event, deal=number, salt=shuffle.salt(seed, DISCARD))
+        case DarkTalonTaken():
+            return msgspec.structs.replace(event, deal=number, salt=shuffle.salt(seed, TALON))
+        case HandSeen(hand=hand):
+            return msgspec.structs.replace(event, deal=number, salt=shuffle.salt(seed, seen_label(hand)))
+        case Peeked(what="talon" | "discard" as what, show=False):
+            return msgspec.structs.replace(event, deal=number, salt=shuffle.salt(seed, DISCARD if what == "discard" else talon))
+        case TalonTakenEarly():
+            return msgspec.structs.replace(event, deal=number, salt=shuffle.salt(seed, talon))
+        case TalonReturned():
+            salts = (shuffle.salt(seed, RETURNED_HAND), shuffle.salt(seed, RETURNED_TALON))
+            return msgspec.structs.replace(event, deal=number, salts=salts)
+    return event
 
 
 def reveal(pulka: Pulka) -> DealRevealed:
-    """Everything that was hidden in the deal that `pulka` has just scored."""
+    """Everything that was hidden in the deal that `pulka` has just scored, or found void."""
     secrets = pulka.secrets
     labels = [*map(hand_label, range(len(secrets.hands))), TALON, *map(seen_label, secrets.seen)]
-    if secrets.discard is not None:
-        labels.append(DISCARD)
+    labels += [] if secrets.discard is None else [DISCARD]
+    labels += [RETURNED_HAND, RETURNED_TALON] if secrets.returned else []
     salts = {label: shuffle.salt(secrets.server_seed, label) for label in labels}
-    return DealRevealed(pulka.number, secrets.server_seed, secrets.hands, secrets.talon, secrets.discard, salts)
+    return DealRevealed(pulka.number, secrets.server_seed, secrets.hands, secrets.talon, secrets.discard, salts, secrets.returned)

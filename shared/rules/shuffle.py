@@ -39,6 +39,8 @@ SALT_BYTES: Final = 16
 SERVER_SEED: Final = "server_seed"  # labels of the salts, as in `DealRevealed.salts`
 TALON: Final = "talon"
 DISCARD: Final = "discard"
+RETURNED_HAND: Final = "returned_hand"  # of who had taken the talon too early (3.3.17)
+RETURNED_TALON: Final = "returned_talon"
 
 
 def hand_label(seat: int) -> str:

@@ -55,6 +55,7 @@ TITLES: Final[Mapping[str, str]] = {
     "bid_not_on_ladder": "Bids climb step by step here",
     "bid_too_low": "The bid is too low",
     "call_not_allowed": "This call is not open to you now",
+    "already_passed": "Who has passed calls no more in this auction",
     "card_not_held": "The card is not in that hand",
     "claim_out_of_range": "No such number of tricks can be claimed",
     "claim_pending": "An answer is awaited",

@@ -19,12 +19,12 @@ from shared.events.catalogue import LANGUAGE
 from shared.events.commit import SCHEMA, Commit, decode, encode
 from shared.events.sealed import Sealed
 from shared.events.sealing import LobbyCodec
-from tests.events import story
+from tests.events import court_story, story
 from tests.events.played import play
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 GOLDEN = CORPUS / "language.json"
-KINDS = ("story", "played", "played_dark", "drawn", "samples")
+KINDS = ("story", "court", "played", "played_dark", "drawn", "samples")
 DARK_LOT = 3  # in whose deals somebody takes the talon in the dark, and somebody looks
 Language = dict[str, dict[str, dict[str, dict[str, Any]]]]
 MODULE_PATH = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
@@ -97,7 +97,7 @@ def grow() -> None:
         ("played_dark", play("classic", 4, DARK_LOT, deals=6)[1]),
         ("drawn", play("sochi", 3, 11, deals=0, seating="drawn")[1]),
     )
-    for kind, told in (("story", story.whole()), *pulkas):
+    for kind, told in (("story", story.whole()), ("court", court_story.whole()), *pulkas):
         path = CORPUS / f"table_{kind}_schema_{SCHEMA}.jsonl"
         if not path.exists():
             path.write_text("".join(map(line, story.stored(told))), encoding="utf-8")

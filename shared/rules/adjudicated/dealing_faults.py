@@ -1,0 +1,106 @@
+"""Faults of the dealer (3.2.9-3.2.18). The server deals, so these arise only where a live table is recorded: nobody but those who sat there
+can say that they happened, and the record takes their word.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from shared.rules.adjudicated.court import ARBITER, DEALING, Act, Court, Maker
+from shared.rules.adjudicated.play_acts import Decided, fine, wrong_count
+from shared.rules.cards import CARD_NUMBER
+from shared.rules.deal import HAND_SIZE
+from shared.rules.ending import outcome_document
+from shared.rules.game_events import Event, RemedyAsked
+from shared.rules.irregular_events import AttentionCalled, CardGiven, DealEnded, DealStopped, Redealt
+from shared.rules.moves import Remedy
+from shared.rules.outcome import DealOutcome, Infraction
+from shared.rules.position import NOBODY, Deal
+from shared.rules.refusal import Refused
+
+#: The cards are dealt anew by the same dealer: a broken order, a card turned up, no cut, two at a time and the like.
+REDEAL: Final = ("3.2.9", "3.2.11", "3.2.12", "3.2.13", "3.2.15", "3.2.16", "3.2.23", "FN15")
+COUNTED: Final = ("3.2.13", "3.2.16", "3.2.23", "FN15")  # a wrong number of cards in a hand
+INTENT_THINKABLE: Final = "3.2.16"  # called by the arbiter
+WRONG_DEALER: Final = "3.2.14"
+FAULT: Final = "3.2.17"
+EXPOSED_AGAIN: Final = "FN13"
+FAULTS: Final = (*REDEAL, WRONG_DEALER, FAULT, EXPOSED_AGAIN, "3.2.18", "FN14")
+FINE_FOR_EXPOSING: Final = 2  # points in the mountain, as the footnote proposes (FN13)
+
+
+def dealt_wrongly(court: Court, maker: Maker, rule: str, seat: int) -> Decided:
+    """What a fault of the dealing costs, pointed out before the first call (3.2.18); a wrong count before one's own."""
+    deal = court.deal
+    if not court.terms.recorded:
+        return Refused("call_not_allowed", rule, "The server deals: it cannot deal wrongly.")
+    if deal.phase != "auction" or not _in_time(deal, maker, rule):
+        return Refused("call_not_allowed", "3.2.18", "Faults of the dealing are pointed out before the auction.")
+    called = AttentionCalled(rule, seat, maker)
+    setup = deal.setup
+    if maker == ARBITER and rule == INTENT_THINKABLE and short_hand(deal, seat) != NOBODY:
+        return called, RemedyAsked(DEALING, (seat,), seat, ("redeal", "give"), "", INTENT_THINKABLE)
+    if rule == WRONG_DEALER:
+        return called, Redealt(rule, seat, (setup.dealer + 1) % setup.players)
+    if rule in (FAULT, EXPOSED_AGAIN):
+        return (called, *_passes_on(court, rule)) if court.terms.dealer_warned else (called, Redealt(rule, seat, setup.dealer))
+    return called, Redealt(rule, seat, setup.dealer)
+
+
+def short_hand(deal: Deal, holder: int) -> int:
+    """The one hand that lacks the card that `holder` has too many; `NOBODY` where a third is hurt, or nobody lacks one."""
+    counts = {seat: deal.held(seat).bit_count() for seat in deal.setup.order}
+    wrong = [seat for seat, count in counts.items() if count != HAND_SIZE and seat != holder]
+    fits = len(wrong) == 1 and counts.get(holder) == HAND_SIZE + 1 and counts[wrong[0]] == HAND_SIZE - 1
+    return wrong[0] if fits else NOBODY
+
+
+def remedy_dealing(court: Court, holder: int, move: Remedy) -> tuple[Event, ...] | Refused:
+    """The holder of a card too many, where intent is thinkable, has the cards dealt anew, or gives one to who is short (3.2.16)."""
+    deal = court.deal
+    if move.choice == "redeal":
+        return (Redealt(INTENT_THINKABLE, holder, deal.setup.dealer),)
+    if move.card is None or not deal.held(holder) >> CARD_NUMBER[move.card] & 1:
+        return Refused("card_not_held", INTENT_THINKABLE, "`card` is the one of yours that you give.")
+    return (CardGiven(holder, short_hand(deal, holder), move.card, INTENT_THINKABLE),)
+
+
+def card_given(court: Court, event: CardGiven) -> Court:
+    """Both have ten cards now."""
+    deal, card = court.deal, 1 << CARD_NUMBER[event.card]
+    hands = tuple(
+        hand & ~card if seat == event.seat else hand | card if seat == event.to else hand for seat, hand in enumerate(deal.full_hands)
+    )
+    right = replace(deal, full_hands=tuple(hands), setup=replace(deal.setup, dealt=tuple(hands)))
+    acts = tuple(replace(act, standing=False) if act.kind == "dealt" else act for act in court.acts)
+    return replace(court, deal=right, acts=acts)
+
+
+def _in_time(deal: Deal, maker: Maker, rule: str) -> bool:
+    """Before the first call; a wrong count before one's own (3.2.23), or while one hand is short and another long (FN15)."""
+    called = deal.auction.called
+    if rule not in COUNTED:
+        return not called
+    counts = {deal.held(seat).bit_count() for seat in deal.setup.order}
+    return min(counts) < HAND_SIZE < max(counts) or not (isinstance(maker, int) and called >> maker & 1)
+
+
+def found_in_play(court: Court, maker: Maker, index: int, act: Act) -> Decided:
+    """Everybody answers for the number of his own cards (3.2.16): once play has begun it is 3.9.18 (FN69)."""
+    if court.deal.play is None:
+        return Refused("call_not_allowed", "3.9.18", "Before the play a wrong number of cards is a fault of the dealing.")
+    return wrong_count(court, maker, index, act)
+
+
+def _passes_on(court: Court, rule: str) -> tuple[Event, ...]:
+    """The dealer's second fault: the agreed points, and the deal passes on (3.2.17, FN13)."""
+    setup = court.deal.setup
+    points = FINE_FOR_EXPOSING if rule == EXPOSED_AGAIN else None
+    nothing = DealOutcome(dealer=setup.dealer, contract=None)
+    return (
+        DealStopped(rule, setup.dealer),
+        fine(court, Infraction(FAULT, setup.dealer, points=points)),
+        DealEnded(outcome_document(nothing, setup.players)),
+    )

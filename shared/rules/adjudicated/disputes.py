@@ -1,0 +1,113 @@
+"""Two plans of defence (3.8.5.1): who disputes the one before the defence plays is written the result of his own, as the search has it; the
+whister plays, and is scored by what he plays; whose result the declarer writes is drawn by lot.
+
+The players may bargain instead (`propose`); a call of attention under this rule means that they have not agreed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from msgspec.structs import replace
+
+from shared.rules.adjudicated.court import Court, Dispute, Maker
+from shared.rules.adjudicated.damages import rightly_dealt
+from shared.rules.adjudicated.play_acts import Decided
+from shared.rules.amount import Amount, exact
+from shared.rules.bargain import RULE, objection
+from shared.rules.cards import CARD_NUMBER, card_numbers
+from shared.rules.contract import STRAIN
+from shared.rules.game_events import CardPlayed
+from shared.rules.irregular_events import AttentionCalled, PlansDisputed
+from shared.rules.open_cards.declarer import best_line
+from shared.rules.outcome import DealOutcome, Infraction
+from shared.rules.position import Deal, Setup
+from shared.rules.refusal import Refused
+from shared.rules.scoring import score_deal
+from shared.rules.sheet import Entry, empty_sheet
+from shared.rules.trick import BEATING
+
+# ---- evolve ------------------------------------------------------------------------------------------------------------
+
+
+def plans_disputed(court: Court, event: PlansDisputed) -> Court:
+    """It counts when the deal is scored."""
+    return replace(court, dispute=Dispute(event.seat, event.tricks, event.lot == "disputed"))
+
+
+# ---- decide ------------------------------------------------------------------------------------------------------------
+
+
+def disputed(court: Court, maker: Maker, seat: int) -> Decided:
+    """Over open hands, before the defence has played; by a passer, the other defender of a misere, or who rests."""
+    deal = court.deal
+    refused = objection(deal, seat)
+    if refused is not None:
+        return refused
+    if court.dispute is not None or not rightly_dealt(deal):
+        return Refused("call_not_allowed", RULE, "Of two plans one is disputed once, in a deal that was dealt rightly.")
+    lot = hashlib.sha256(f"{court.entropy} plans".encode()).digest()[0] & 1
+    return AttentionCalled(RULE, seat, maker), PlansDisputed(seat, best_tricks(deal), "disputed" if lot else "played")
+
+
+def best_tricks(deal: Deal) -> tuple[int, ...]:
+    """Tricks by hand when both sides play best from here on."""
+    play, game, setup = deal.play, deal.game, deal.setup
+    assert play is not None  # noqa: S101 - the dispute was allowed in the play
+    table = tuple(CARD_NUMBER[one.card] for one in play.trick if isinstance(one, CardPlayed))
+    leader = play.trick[0].seat if play.trick and isinstance(play.trick[0], CardPlayed) else play.turn
+    held = tuple(deal.held(seat) for seat in range(len(deal.full_hands)))
+    line = (*table, *best_line(held, game.declarer, leader, game.contract, table, setup.order))
+    owner = {card: seat for seat in setup.order for card in card_numbers(deal.full_hands[seat])}
+    taken, beating = list(play.taken), BEATING[STRAIN[game.contract]]
+    for start in range(0, len(line), 3):
+        best = line[start]
+        for card in line[start + 1 : start + 3]:
+            best = card if beating[best] >> card & 1 else best
+        taken[owner[best]] += 1
+    return tuple(taken)
+
+
+# ---- the score ---------------------------------------------------------------------------------------------------------
+
+
+def written_by_their_plans(setup: Setup, dispute: Dispute, played: DealOutcome) -> tuple[Infraction, ...]:
+    """What must be written besides the played result: to the disputer his own plan's, and to the declarer by the lot."""
+    if played.conceded or not played.tricks:
+        return ()
+    other = replace(played, tricks=dispute.tricks[: setup.players])
+    changes = _difference(setup, played, other, dispute.seat, ("whists", "mountain"))
+    found = [_infraction(dispute.seat, changes, "the result of his own plan of defence")] if changes else []
+    if dispute.lot and played.declarer is not None:
+        changes = _difference(setup, played, other, played.declarer, ("pool", "mountain"))
+        found += [_infraction(played.declarer, changes, "by lot the result of the disputed plan")] if changes else []
+    return tuple(found)
+
+
+Changes = dict[tuple[str, int | None], Amount]
+
+
+def _difference(setup: Setup, played: DealOutcome, other: DealOutcome, seat: int, columns: tuple[str, ...]) -> Changes:
+    total: Changes = {}
+    for outcome, sign in ((other, 1), (played, -1)):
+        for entry in _entries(setup, outcome):
+            if entry.seat == seat and entry.column in columns:
+                place = entry.column, entry.on
+                total[place] = exact(total.get(place, 0) + sign * entry.amount)
+    return {place: number for place, number in total.items() if number}
+
+
+def _entries(setup: Setup, outcome: DealOutcome) -> tuple[Entry, ...]:
+    return score_deal(setup.convention, setup.players, None, empty_sheet(setup.players), outcome, setup.series)
+
+
+def _infraction(seat: int, changes: Changes, reason: str) -> Infraction:
+    return Infraction(
+        RULE,
+        seat,
+        ruled=True,
+        whists=tuple((seat, on, number) for (_, on), number in changes.items() if on is not None),
+        mountain=tuple((seat, number) for (column, _), number in changes.items() if column == "mountain"),
+        pool=tuple((seat, number) for (column, _), number in changes.items() if column == "pool"),
+        reason=reason,
+    )

@@ -1,0 +1,51 @@
+"""Faults of the dealing, where a live table is recorded (3.2.9-3.2.23)."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.rules.irregular_events import AttentionCalled, Redealt
+from tests.rules.adjudicated.seated import Seated
+from tests.rules.words import table
+
+
+@pytest.mark.parametrize("rule", ["3.2.9", "3.2.12", "3.2.15"])
+def test_3_2_15_the_same_dealer_deals_again(rule):
+    """A broken order, a card turned up, no cut and the like, pointed out before the auction: redeal by the same dealer."""
+    sat = Seated(recorded=True).calls(1, rule)
+    assert sat.last == (AttentionCalled(rule, 2, 1), Redealt(rule, 2, 2))
+    assert (sat.court.phase, sat.court.to_act, sat.court.score) == ("between_deals", None, None)
+    sat.cannot_call(1, "3.9.16", "3.9.17", code="wrong_phase")
+
+
+def test_3_2_18_not_once_the_auction_has_begun():
+    """Claims about the dealing are heard until the first call (3.2.18, FN14)."""
+    Seated("6S", recorded=True).cannot_call(1, "3.2.9", "3.2.18")
+
+
+def test_3_2_14_the_wrong_dealer():
+    """Before anybody looked the deal is void, and another deals; later it stands."""
+    sat = Seated(recorded=True).calls(1, "3.2.14")
+    assert sat.last[1] == Redealt("3.2.14", 2, 0)
+    Seated("pass", recorded=True).cannot_call(1, "3.2.14", "3.2.18")
+
+
+def test_3_2_13_a_wrong_count_before_ones_own_first_call():
+    """Who has called has accepted the number of his cards (3.2.23)."""
+    sat = Seated("6S", recorded=True).calls(1, "3.2.13")
+    assert sat.last[1] == Redealt("3.2.13", 2, 2)
+    Seated("6S", recorded=True).cannot_call(0, "3.2.23", "3.2.18")
+
+
+def test_3_2_17_the_second_fault_of_a_dealer():
+    """The first is a remark and a redeal; the second costs five in the mountain, and the deal passes on."""
+    assert Seated(recorded=True).calls(1, "3.2.17").last[1] == Redealt("3.2.17", 2, 2)
+    sat = Seated(recorded=True, dealer_warned=True).calls(1, "3.2.17").confirmed()
+    assert sat.entries() == [(2, "mountain", None, 5, "3.2.17")]
+    exposed = Seated(recorded=True, dealer_warned=True).calls(1, "FN13").confirmed()
+    assert exposed.entries() == [(2, "mountain", None, 2, "3.2.17")]
+
+
+def test_3_2_9_a_server_deals_rightly():
+    """Where the server deals nobody can say that it dealt wrongly."""
+    Seated(deal=table(players=4)).cannot_call(1, "3.2.9", "3.2.9")
