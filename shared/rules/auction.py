@@ -19,7 +19,7 @@ from shared.rules.incidents import Invitation
 from shared.rules.laying import defenders_laid
 from shared.rules.moves import Bid, Invite, Look, Take
 from shared.rules.play import begin
-from shared.rules.position import NOBODY, Auction, Deal, Setup, bit
+from shared.rules.position import NOBODY, Auction, Deal, Game, Setup, bit
 from shared.rules.refusal import Refused
 from shared.rules.seats import clockwise_from
 
@@ -30,29 +30,47 @@ WORDS = frozenset((*LADDER, PASS, HERE, TAKE))
 
 
 def bid_made(deal: Deal, event: BidMade) -> Deal:
-    """The auction after a call, and who is next: with nobody left to call its winner in the dark, who takes the talon, or nobody."""
+    """The auction after a call, and who is next."""
     auction = called(deal.auction, deal.setup, event)
-    to_act = next_caller(auction, deal.setup, event.seat)
-    if to_act is None and auction.holder != NOBODY and auction.unseen & bit(auction.holder):
-        to_act = auction.holder
+    to_act = next_or_winner(auction, deal.setup, event.seat)
     return Deal(deal.setup, deal.phase, to_act, deal.full_hands, auction, deal.game, deal.play, deal.score, deal.incidents)
 
 
 def called(auction: Auction, setup: Setup, call: BidMade) -> Auction:
     """The auction after one more call. Who calls with open eyes has seen his cards (3.3.19)."""
-    own = bit(call.seat)
-    said = replace(
-        auction,
-        calls=(*auction.calls, call),
-        called=auction.called | own,
-        unseen=auction.unseen if call.dark else auction.unseen & ~own,
-    )
-    if call.bid == PASS:
-        dark_passed = said.dark_passed | own if call.dark else said.dark_passed
-        return replace(said, passed=said.passed | own, out=said.out | own, dark_passed=dark_passed)
+    calls, own, bid = (*auction.calls, call), bit(call.seat), call.bid
+    everybody, unseen = auction.called | own, auction.unseen if call.dark else auction.unseen & ~own
+    if bid == PASS:
+        return Auction(
+            calls,
+            auction.standing,
+            auction.holder,
+            everybody,
+            auction.passed | own,
+            auction.out | own,
+            auction.over_misere,
+            auction.dark,
+            auction.no_talon,
+            unseen,
+            auction.dark_passed | own if call.dark else auction.dark_passed,
+            auction.shared,
+        )
     over_misere = auction.over_misere or (auction.standing == MISERE and auction.holder != call.seat)
-    standing = auction.standing if call.bid == HERE else lowest_game(setup) if call.bid == TAKE else call.bid
-    after = replace(said, standing=standing, holder=call.seat, over_misere=over_misere, dark=call.dark, no_talon=call.no_talon)
+    standing = auction.standing if bid == HERE else lowest_game(setup) if bid == TAKE else bid
+    after = Auction(
+        calls,
+        standing,
+        call.seat,
+        everybody,
+        auction.passed,
+        auction.out,
+        over_misere,
+        call.dark,
+        call.no_talon,
+        unseen,
+        auction.dark_passed,
+        auction.shared,
+    )
     if not over_misere:
         return after
     # FN41: once a misere is outbid, only who has not called at all may still call.
@@ -81,11 +99,19 @@ def next_caller(auction: Auction, setup: Setup, seat: int) -> int | None:
     return None
 
 
+def next_or_winner(auction: Auction, setup: Setup, seat: int) -> int | None:
+    """The next caller, or with nobody left to call the winner in the dark, who takes the talon; else nobody."""
+    neighbour = next_caller(auction, setup, seat)
+    if neighbour is None and auction.unseen and auction.holder != NOBODY and auction.unseen & bit(auction.holder):
+        return auction.holder
+    return neighbour
+
+
 def auction_won(deal: Deal, event: AuctionWon) -> Deal:
     """The winner is declarer; a misere bid is the contract at once (3.3.11, 3.3.9). Without the talon nothing is put away (FN41)."""
     contract = MISERE if event.bid == MISERE else ""
     calls = (None,) * deal.setup.players
-    game = replace(deal.game, declarer=event.seat, bid=event.bid, contract=contract, calls=calls, dark=event.dark, no_talon=event.no_talon)
+    game = Game(event.seat, event.bid, contract, calls=calls, looked=deal.game.looked, dark=event.dark, no_talon=event.no_talon)
     won = Deal(deal.setup, "discard", event.seat, deal.full_hands, deal.auction, game, None, None, deal.incidents)
     if not event.no_talon:
         return won
@@ -109,8 +135,8 @@ def decide(deal: Deal, seat: int, move: Bid) -> tuple[DealEvent, ...] | Refused:
         if auction.passed & bit(seat):
             return Refused("not_your_turn", "3.3.10", "A pass is final: who has passed has no further turn in this auction.")
         return Refused("not_your_turn", "3.3.2", f"Calls go clockwise from the first hand, one a turn; it is seat {deal.to_act}'s turn.")
-    won = dark.won(deal)
-    refused = dark.objection_to_bid(auction, move) if won else objection(setup, auction, seat, move)
+    # only the winner in the dark is on turn over his own bid
+    refused = dark.objection_to_bid(auction, move) if auction.holder == seat else objection(setup, auction, seat, move)
     if refused is not None:
         return refused
     return call_made(deal, BidMade(seat, move.bid, move.dark, move.no_talon))
@@ -126,23 +152,25 @@ def decide_answer(deal: Deal, invited: Invitation, seat: int, accept: bool) -> t
 
 def call_made(deal: Deal, made: BidMade) -> tuple[DealEvent, ...]:
     """An allowed call and all that follows from it."""
-    after = bid_made(deal, made)
-    seen = dark.own_hand_seen(deal, made.seat) if not made.dark and deal.auction.unseen & bit(made.seat) else ()
-    if after.to_act is not None:
+    auction = called(deal.auction, deal.setup, made)
+    seen = dark.own_hand_seen(deal, made.seat) if deal.auction.unseen != auction.unseen else ()
+    if next_or_winner(auction, deal.setup, made.seat) is not None:
         return (made, *seen)
-    if after.auction.holder == NOBODY:
+    after = bid_made(deal, made)
+    if auction.holder == NOBODY:
         return (made, *seen, AllPassed(), *dark.all_look(after), *_first_talon_card(deal.setup))
     return (made, *seen, *won_openly(after))
 
 
 def won_openly(deal: Deal) -> tuple[DealEvent, ...]:
-    """The auction is over and the winner has seen his cards: he takes the talon, shown to all, or leaves it where he bid so."""
-    auction = deal.auction
-    won = AuctionWon(auction.holder, auction.standing, no_talon=auction.no_talon)
+    """The auction is over and its winner has seen his cards: he takes the talon, shown to all, or leaves it where he bid so."""
+    setup, auction, seat = deal.setup, deal.auction, deal.auction.holder
     look = dark.all_look(deal)
-    if not won.no_talon:
-        return (won, *look, TalonTaken(won.seat, " ".join(CARDS[card] for card in deal.setup.talon)))
-    lays = won.bid == MISERE and deal.setup.order[0] != won.seat
+    if not auction.no_talon:
+        one, other = setup.talon
+        return (AuctionWon(seat, auction.standing), *look, TalonTaken(seat, f"{CARDS[one]} {CARDS[other]}"))
+    won = AuctionWon(seat, auction.standing, no_talon=True)
+    lays = won.bid == MISERE and setup.order[0] != seat
     return (won, *look, defenders_laid(auction_won(deal, won))) if lays else (won, *look)
 
 

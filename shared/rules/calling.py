@@ -7,6 +7,7 @@ are made in the dark (3.3.19, Decision 21), and whether misere and nine are also
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from shared.rules.contract import GAMES, LADDER, LEVEL, MISERE, RANK
 from shared.rules.convention import Convention, Dark
@@ -16,21 +17,24 @@ from shared.rules.refusal import Refused
 from shared.rules.seats import active
 
 PASS, HERE, TAKE = "pass", "here", "take"
-STEP_OF_RANK = 10  # steps between two ranks of the ladder: room for what is bid without the talon
 NINE, TEN = 9, 10
+
+#: How high a bid stands: ten steps to a rank of the ladder leave room for what is bid without the talon.
+STEP: Final[dict[str, int]] = {bid: 10 * rank for bid, rank in RANK.items()} | {"": 0}
+#: The same without the talon: a misere goes over every nine, a nine over that, and a ten over all of them (FN41).
+BARE_STEP: Final[dict[str, int]] = {MISERE: STEP["9NT"] + 1} | {
+    nine: STEP["9NT"] + 2 + place for place, nine in enumerate(game for game in GAMES if LEVEL[game] == NINE)
+}
 
 
 def step(bid: str, *, no_talon: bool) -> int:
-    """How high a bid stands. Without the talon a misere goes over every nine, a nine over that, and a ten over all of them (FN41)."""
-    if not no_talon:
-        return RANK[bid] * STEP_OF_RANK
-    highest_nine = RANK["9NT"] * STEP_OF_RANK
-    return highest_nine + 1 if bid == MISERE else highest_nine + 2 + RANK[bid] - RANK["9S"]
+    """How high a bid stands, 0 where there is none."""
+    return (BARE_STEP if no_talon else STEP)[bid]
 
 
 def standing_step(auction: Auction) -> int:
     """How high the last bid stands, 0 before any."""
-    return step(auction.standing, no_talon=auction.no_talon) if auction.standing else 0
+    return (BARE_STEP if auction.no_talon else STEP)[auction.standing]
 
 
 def plays_dark(convention: Convention) -> bool:
@@ -40,10 +44,10 @@ def plays_dark(convention: Convention) -> bool:
 
 def objection(setup: Setup, auction: Auction, seat: int, move: Bid) -> Refused | None:
     """Why the seat on turn may not make this call, if it may not."""
-    return _objection_to_dark(setup, auction, seat, move) or _objection_to_no_talon(setup, move) or _objection(setup, auction, seat, move)
-
-
-def _objection(setup: Setup, auction: Auction, seat: int, move: Bid) -> Refused | None:
+    if move.dark or move.no_talon:
+        refused = _objection_to_dark(setup, auction, seat, move) or _objection_to_no_talon(setup, move)
+        if refused is not None:
+            return refused
     match move.bid:
         case "pass":
             return None
@@ -137,16 +141,16 @@ def bid_misere(auction: Auction, seat: int) -> bool:
 
 def _objection_to_game(setup: Setup, auction: Auction, seat: int, move: Bid) -> Refused | None:
     """A game goes above the last bid, without a jump where those are not allowed (3.3.8), and not below the exit level (3.7.8)."""
-    bid = move.bid
-    if bid_misere(auction, seat):
+    bid, standing = move.bid, auction.standing
+    if setup.convention.misere_no_talon and bid_misere(auction, seat):
         return Refused("call_not_allowed", "3.6.4", "Who bid a misere has no other bid than a misere without the talon (FN41).")
-    if auction.standing and step(bid, no_talon=move.no_talon) <= standing_step(auction):
-        if auction.standing == MISERE:
+    if (BARE_STEP if move.no_talon else STEP)[bid] <= (BARE_STEP if auction.no_talon else STEP)[standing]:
+        if standing == MISERE:
             return Refused("bid_too_low", "3.6.4", _over_misere(auction))
-        return Refused("bid_too_low", "3.3.8", f"A bid must be higher than the last one, {auction.standing}.")
-    if auction.standing == MISERE and auction.dark and not move.dark and LEVEL[bid] < TEN:
+        return Refused("bid_too_low", "3.3.8", f"A bid must be higher than the last one, {standing}.")
+    if auction.dark and standing == MISERE and not move.dark and LEVEL[bid] < TEN:
         return Refused("bid_too_low", "3.3.19", "A dark misere is outbid by a dark nine or an open ten alone.")
-    if LEVEL[bid] < exit_level(setup):
+    if setup.series.all_pass_in_row and LEVEL[bid] < exit_level(setup):
         return Refused("bid_too_low", "3.7.8", f"After all-pass the lowest bid is of level {exit_level(setup)}.")
     if setup.convention.step_by_step and bid != (lowest := next_step(setup, auction, move)):
         return Refused("bid_not_on_ladder", "3.3.8", f"Bids climb step by step: the next one is {lowest}.")

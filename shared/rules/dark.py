@@ -66,8 +66,11 @@ def own_hand_seen(deal: Deal, seat: int) -> tuple[HandSeen]:
 
 def all_look(deal: Deal) -> tuple[HandSeen, ...]:
     """Who has not looked before the end of the auction takes up his cards now."""
+    unseen = deal.auction.unseen
+    if not unseen:
+        return ()
     seats = active(deal.setup.players, deal.setup.dealer)
-    return tuple(seen for seat in seats if deal.auction.unseen & bit(seat) for seen in own_hand_seen(deal, seat))
+    return tuple(seen for seat in seats if unseen & bit(seat) for seen in own_hand_seen(deal, seat))
 
 
 def obliged_to_whist(deal: Deal) -> tuple[DealEvent, ...]:

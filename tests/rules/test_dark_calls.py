@@ -7,7 +7,7 @@ from functools import reduce
 import pytest
 
 from shared.rules.cards import hand_text, mask_of
-from shared.rules.deal import default_move, evolve, first_events, legal_moves
+from shared.rules.deal import decide, default_move, evolve, first_events, legal_moves
 from shared.rules.ending import outcome_of
 from shared.rules.game_events import (
     AllPassed,
@@ -22,7 +22,7 @@ from shared.rules.game_events import (
     TalonTaken,
     WhistCalled,
 )
-from shared.rules.moves import Bid, Look, Take
+from shared.rules.moves import Answer, Bid, Look, Propose, Take
 from tests.rules.words import FIRST, TALON, THIRD, after, as_word, table
 from tests.spec import given
 
@@ -317,3 +317,32 @@ def test_3_3_19_silent_takes_and_bids_without_the_talon_are_never_dark():
 def test_a_time_out_in_the_dark_is_an_open_pass():
     """Whoever sleeps doubles nothing: the default call is a pass with open eyes."""
     assert default_move(dark()) == Bid("pass")
+
+
+# ---- taken back --------------------------------------------------------------------------------------------------------------------
+
+
+def taken_back(deal, seat):
+    """The deal after `seat` has proposed to take its act back and all have agreed."""
+    deal = reduce(evolve, decide(deal, seat, Propose("takeback")), deal)
+    while deal.phase == "claim":
+        deal = reduce(evolve, decide(deal, deal.to_act, Answer(accept=True)), deal)
+    return deal
+
+
+def test_5_4_22_who_has_seen_his_cards_stays_with_open_eyes():
+    """An open call that is taken back leaves its caller with his cards in hand; a dark one leaves him in the dark (3.3.19, 5.4.22)."""
+    back = taken_back(after(dark(), "6S"), 0)
+    assert (back.to_act, back.auction.calls, back.auction.unseen) == (0, (), 0b110)
+    given(back).when(0, "dark:pass").then_refused("call_not_allowed", "3.3.19")
+    still = taken_back(after(dark(), "dark:pass"), 0)
+    assert (still.auction.unseen, still.auction.dark_passed) == (0b111, 0)
+
+
+def test_5_4_22_a_misere_that_is_taken_back_is_shared_no_more():
+    """Who takes an accepted misere back may bid another, but of his own; the dealer has seen his hand (3.6.9, 5.4.22)."""
+    shared = after(table({"preset": "sochi", "shared_misere": True}, players=4), "invite yes")
+    back = taken_back(shared, 0)
+    assert (back.to_act, back.auction.calls) == (0, ())
+    assert "invite" not in [as_word(move) for move in legal_moves(back, 0)]
+    assert not after(back, "misere pass pass").shared

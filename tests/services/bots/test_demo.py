@@ -42,9 +42,11 @@ def test_a_whole_pulka_for_whoever_has_nothing(tmp_path):
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize(("players", "convention"), [("2", "sochi"), ("5", "rostov")])
-def test_two_and_five_finish_a_pulka(tmp_path, players, convention):
-    """Hussar (Decision 19) and five players (Decision 20): audit verified, zero sum, every record replays, the sheet is drawn."""
+@pytest.mark.parametrize(("players", "convention"), [("2", "sochi"), ("5", "rostov"), ("4", "classic"), ("3", "federation"), ("3", "code")])
+def test_every_number_of_players_and_convention_finishes_a_pulka(tmp_path, players, convention):
+    """Hussar (Decision 19), five players (Decision 20), dark calls (Decision 21), a convention played to a time, which ends by the target
+    here: audit verified, zero sum, every record replays.
+    """
     told = pulka("demo", "--players", players, "--convention", convention, "--target", "2", "--seed", "7", "--json", folder=tmp_path)
     assert told.returncode == 0, told.stderr
     (table,) = json.loads(told.stdout)["tables"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from services.table.view import view
 from shared.events.redaction import PublicCodec
 from shared.rules import pulka as match
-from shared.rules.game_events import DarkTalonTaken, DealRevealed, HandSeen
-from shared.rules.moves import Answer, Bid, Discard, Invite, Look, Take
+from shared.rules.game_events import AllPassed, CardsDealt, DarkTalonTaken, DealRevealed, DeckCut, HandSeen, TalonCardOpened
+from shared.rules.moves import Answer, Bid, Cut, Discard, Invite, Look, Take
 from tests.services.table.playing import KEYS, Playing
 
 CLASSIC = {"preset": "classic", "dark": {"limit": 3, "opening_rounds": 0}, "shared_misere": True, "misere_no_talon": True}
@@ -128,3 +128,23 @@ async def test_3_6_9_an_invited_dealer_sees_the_hand_as_it_was():
     assert after[dealer]["hands"][one] == own
     assert put_away not in after[one]["hand"]
     assert after[dealer]["discard"] is None
+
+
+async def test_3_7_9_a_classic_pulka_opens_with_forced_all_pass():
+    """The cut brings the cards and the all-pass at once, of as many deals as agreed; then the auction begins at seven and more (3.7.9)."""
+    playing = await Playing({"preset": "classic", "dark": {"limit": 3, "opening_rounds": 2}}, players=4, target=20).open()
+    for number, bombs in ((1, [2]), (2, [2, 4])):
+        table = await playing.until("cut", deal=number)
+        cut = await playing.send(table.pulka.seats[match.cutter(table.pulka)], Cut(7))
+        assert [type(event) for event in cut.events] == [DeckCut, CardsDealt, AllPassed, TalonCardOpened]
+        assert cut.events[2].forced
+        await playing.until("between_deals", deal=number)
+        assert view(await playing.table(), 0, "", 0, [])["bombs"] == [bombs] * 4
+    dealers = {(await playing.table()).pulka.dealer}
+    table = await playing.until("auction", deal=3)
+    assert {table.pulka.dealer} == dealers
+    seat = match.to_act(table.pulka)
+    shown = view(table, seat, "", 0, [])
+    assert shown["hand"] is None
+    bids = [move["bid"] for move in shown["legal"] if move["type"] == "bid" and not move.get("dark")]
+    assert bids[:2] == ["pass", "8S"]

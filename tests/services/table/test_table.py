@@ -21,7 +21,6 @@ from shared.rules.cards import hand_text
 from shared.rules.claiming import may_claim
 from shared.rules.exposed import lying
 from shared.rules.game_events import (
-    AllPassed,
     BidMade,
     CardExposed,
     CardPlayed,
@@ -34,13 +33,12 @@ from shared.rules.game_events import (
     PauseAgreed,
     ProposalAnswered,
     PulkaClosed,
-    TalonCardOpened,
     TurnTimedOut,
 )
 from shared.rules.incidents import Claim as Claimed
 from shared.rules.moves import Answer, Bid, Claim, Cut, Play, Propose, Remedy, Seed
 from shared.rules.proposing import PAUSE
-from tests.services.table.playing import BEGAN, KEYS, PLAYERS, TABLE_ID, Playing
+from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 
 FEDERATION = {"preset": "federation", "ends_when": "deals:12"}
 
@@ -408,40 +406,6 @@ async def test_everybody_sees_what_is_pending_and_exposed():
     await answered(playing, Answer(accept=False))
     shown = view(await playing.table(), None, "", 0, [])
     assert (shown["pending"]["what"], shown["pending"]["of"], shown["exposed"][deal.declarer]) == ("remedy", deal.declarer, hand)
-
-
-async def test_5_4_4_a_pulka_that_is_played_to_a_time_ends_with_the_deal_in_which_it_is_reached():
-    """The deal that is going on when the agreed minutes are over is played to its end, and is the last (5.4.4)."""
-    playing = await Playing({"preset": "federation", "ends_when": "time:3"}, target=None).open()
-    numbers = {}
-    while (table := await playing.table()).pulka.status != "over":
-        numbers[table.pulka.number] = playing.now
-        last = await playing.step()
-    assert [type(event) for event in last.events][-3:] == [DealScored, DealRevealed, PulkaClosed]
-    assert last.events[-1].reason == "time:3"
-    ended = {number: at for number, at in numbers.items() if number < table.pulka.number}
-    assert all(at < BEGAN + 180_000 for at in ended.values())
-    assert playing.now >= BEGAN + 180_000
-
-
-async def test_3_7_9_a_classic_pulka_opens_with_forced_all_pass():
-    """The cut brings the cards and the all-pass at once, of as many deals as agreed; then the auction begins at seven and more (3.7.9)."""
-    playing = await Playing({"preset": "classic", "dark": {"limit": 3, "opening_rounds": 2}}, players=4, target=20).open()
-    for number, bombs in ((1, [2]), (2, [2, 4])):
-        table = await playing.until("cut", deal=number)
-        cut = await playing.send(table.pulka.seats[match.cutter(table.pulka)], Cut(7))
-        assert [type(event) for event in cut.events] == [DeckCut, CardsDealt, AllPassed, TalonCardOpened]
-        assert cut.events[2].forced
-        await playing.until("between_deals", deal=number)
-        assert view(await playing.table(), 0, "", 0, [])["bombs"] == [bombs] * 4
-    dealers = {(await playing.table()).pulka.dealer}
-    table = await playing.until("auction", deal=3)
-    assert {table.pulka.dealer} == dealers
-    seat = match.to_act(table.pulka)
-    shown = view(table, seat, "", 0, [])
-    assert shown["hand"] is None
-    bids = [move["bid"] for move in shown["legal"] if move["type"] == "bid" and not move.get("dark")]
-    assert bids[:2] == ["pass", "8S"]
 
 
 async def test_the_same_revision_cannot_be_decided_twice():
