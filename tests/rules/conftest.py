@@ -5,4 +5,5 @@ from __future__ import annotations
 from hypothesis import settings
 
 settings.register_profile("rules", deadline=None)
-settings.load_profile("rules")
+if settings.get_current_profile_name() == "default":  # not where a run has chosen its own: `mutants.py` does
+    settings.load_profile("rules")

@@ -303,7 +303,7 @@ def main() -> int:
     os.nice(19)
     # Hypothesis draws the same examples each time and shrinks nothing.
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
-    hypothesis.settings.register_profile("mutants", phases=phases, derandomize=True, database=None)
+    hypothesis.settings.register_profile("mutants", phases=phases, derandomize=True, deadline=None, database=None)
     hypothesis.settings.load_profile("mutants")
     try:
         loop = Loop(chosen, place)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 
+import msgspec
 import pytest
 
 from shared.rules import pulka as match
 from shared.rules.convention import resolve
-from shared.rules.game_events import CardsDealt, DeckCut, SeedAdded
+from shared.rules.game_events import CardsDealt, DeckCut, SeedAdded, TurnTimedOut
 from shared.rules.moves import Bid, Cut, Seed
 from shared.rules.pulka import OpenPulka, Pulka, StartDeal
 from shared.rules.refusal import Refused
@@ -130,3 +131,17 @@ def test_3_2_8_the_same_seeds_and_cut_deal_the_same_cards():
     one, same = (match.decide(to_be_cut(), 2, Cut(9))[1] for _ in range(2))
     other = match.decide(to_be_cut(), 2, Cut(10))[1]
     assert one == same != other
+
+
+@pytest.mark.parametrize("players", [3, 4])
+def test_3_2_8_every_dealt_hand_has_a_salt(players):
+    """Each hand that was dealt, and the talon, is hidden under a salt of its own; who rests has nothing to hide (3.2.8, 3.2.10)."""
+    pulka = to_be_cut(players)
+    dealt = match.decide(pulka, match.to_act(pulka), Cut(9))[1]
+    assert [bool(salt) for salt in dealt.salts] == [bool(hand) for hand in (*dealt.hands, dealt.talon)]
+    assert len({salt for salt in dealt.salts if salt}) == 4
+
+
+def test_a_time_out_without_a_credit():
+    """A time-out says what was credited for outages; where nothing is said nothing was."""
+    assert msgspec.json.decode(b'{"type":"TurnTimedOut","seat":1,"deadline":5}', type=TurnTimedOut).credit == 0

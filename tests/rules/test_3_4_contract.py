@@ -99,3 +99,19 @@ def test_3_4_11_who_writes_the_talons_gift(players, deal, found):
     entries = score({"preset": "sochi", "talon_bonus": "on"}, players, document)["deals"][0]["entries"]
     assert [(entry["seat"], entry["amount"]) for entry in entries if entry["rule"] == "3.4.11"] == found
     assert "3.4.11" not in rules_cited("sochi", players, document), "by agreement only"
+
+
+@pytest.mark.parametrize(("dealer", "declarer", "writers"), [(0, 1, {0, 2}), (1, 2, {0, 1}), (2, 0, {1, 2})])
+def test_3_4_11_with_three_both_opponents_write_the_gift(dealer, declarer, writers):
+    """With three nobody rests: whoever dealt, both opponents of whoever declared share the gift, and the entry says so (3.4.11)."""
+    calls = [None if seat == declarer else "pass" for seat in range(3)]
+    document = {"dealer": dealer, "declarer": declarer, "contract": "6S", "talon_tricks": 1, "calls": calls}
+    entries = score({"preset": "sochi", "talon_bonus": "on"}, 3, document)["deals"][0]["entries"]
+    gifts = [entry for entry in entries if entry["rule"] == "3.4.11"]
+    assert {entry["seat"]: (entry["on"], entry["amount"]) for entry in gifts} == dict.fromkeys(writers, (declarer, 1))
+    assert {entry["why"] for entry in gifts} == {"talon gift: 1 trick at 2, shared by 2"}
+    alone = {"dealer": 3, "declarer": 0, "contract": "6S", "talon_tricks": 2, "calls": [None, "pass", "pass", None]}
+    (gift,) = [
+        entry for entry in score({"preset": "sochi", "talon_bonus": "on"}, 4, alone)["deals"][0]["entries"] if entry["rule"] == "3.4.11"
+    ]
+    assert gift["why"] == "talon gift: 2 tricks at 2"

@@ -65,3 +65,19 @@ def test_3_4_4_a_refused_order_is_without_all():
     """Who will not order rightly has none of the tricks that he bid (3.4.4, 3.5.4)."""
     deal = {"declarer": 0, "contract": "6S", "infractions": [{"rule": "3.4.4", "seat": 0}]}
     assert one("sochi", 3, deal) == written([0] * 3, [12, 0, 0], [[1, 0, 12], [2, 0, 12]])
+
+
+@pytest.mark.parametrize("style", ["greedy", "own"])
+def test_3_5_4_all_ten_are_the_sole_whisters(style):
+    """After "without all" a sole whister writes all ten tricks, whosever the passer's are otherwise; two whisters five each (3.5.4)."""
+    deal = {"declarer": 0, "contract": "6S", "calls": [None, "whist", "pass"], "infractions": [{"rule": "3.5.4", "seat": 0}]}
+    found = one({"preset": "sochi", "single_whister": style, "consolation": "none"}, 3, deal)
+    assert found == written([0] * 3, [12, 0, 0], [[1, 0, 20]])
+    pair = one({"preset": "sochi", "single_whister": style, "consolation": "none"}, 3, deal | {"calls": [None, "whist", "whist"]})
+    assert pair["whists"] == [[1, 0, 10], [2, 0, 10]]
+
+
+def test_3_5_4_a_checked_ten_given_up():
+    """In a checked ten both defenders play for themselves, so each writes half of the ten tricks (3.5.4, FN39)."""
+    deal = {"declarer": 0, "contract": "10S", "infractions": [{"rule": "3.5.4", "seat": 0}]}
+    assert one({"preset": "sochi", "ten": "checked", "consolation": "none"}, 3, deal)["whists"] == [[1, 0, 50], [2, 0, 50]]

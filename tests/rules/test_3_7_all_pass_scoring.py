@@ -251,3 +251,22 @@ def test_3_3_19_the_first_dark_pass_doubles() -> None:
     """Without a deal before it a dark all-pass costs twice the price, not four times (3.3.19)."""
     outcome = DealOutcome(dealer=2, contract="all_pass", tricks=(4, 3, 3), dark_pass=(0,))
     assert deal_factor(resolve("classic"), Series(), outcome) == 2
+
+
+def test_3_3_19_a_game_ends_the_row_of_dark_passes() -> None:
+    """After a game the next dark all-pass costs twice the price again, not four times (3.3.19)."""
+    dark = {"contract": "all_pass", "tricks": [0, 4, 6], "dark_pass": [0]}
+    game = {"declarer": 1, "contract": "6S", "calls": ["pass", None, "pass"]}
+    assert [deal["mountain"][1] for deal in score("classic", 3, dark, game, dark)["deals"]] == [8, 0, 8]
+    assert Series() == Series(0, 0, ())
+
+
+def test_3_7_2_2_what_the_entries_say() -> None:
+    """One lowest writes alone; of two the entry says that they share (3.7.2.2)."""
+
+    def said(tricks: list[int]) -> set[str]:
+        entries = score("rostov", 3, {"contract": "all_pass", "tricks": tricks})["deals"][0]["entries"]
+        return {entry["why"] for entry in entries if entry["column"] == "whists"}
+
+    assert said([1, 4, 5]) == {"4 tricks at 5", "5 tricks at 5"}
+    assert said([2, 2, 6]) == {"6 tricks at 5, shared by 2"}

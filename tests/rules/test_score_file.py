@@ -325,3 +325,15 @@ def test_an_outcome_says_nothing_by_itself() -> None:
 def test_a_seat_that_the_table_has_not(field: str, value: int, message: str) -> None:
     """A seat beyond the last is told by how many there are."""
     assert refusal(with_deal(**GAME | {field: value})).message == message
+
+
+@pytest.mark.parametrize(
+    ("number", "read"), [(10**12, True), (-(10**12), True), (10**12 + 1, False), (-(10**12) - 1, False), ("1/0", False), ("x", False)]
+)
+def test_the_largest_number(number: int | str, *, read: bool) -> None:
+    """A number of a document lies between minus and plus a million millions, or is no number."""
+    document = with_deal(**GAME) | {"start": {"mountain": [number, 0, 0]}}
+    if read:
+        assert score_document(document)["sheet"]["mountain"][0] == number
+    else:
+        assert refusal(document).path == "start.mountain[0]"
