@@ -38,7 +38,7 @@ def log_to(stream: TextIO, level: str) -> None:
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
         logger_factory=structlog.WriteLoggerFactory(stream),
-        cache_logger_on_first_use=False,  # modules hold loggers that were made before this ran
+        cache_logger_on_first_use=True,  # else each word that is not logged costs as much as one that is
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_Discreet())

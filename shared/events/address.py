@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -32,18 +33,24 @@ class Address(msgspec.Struct, frozen=True):
     @property
     def subject(self) -> str:
         """The subject below the prefix: `table.<p>.<id>`, `lobby.<p>.<kind>.<id>`, `ledger.<kind>.<id>`."""
-        match self.service:
-            case "table":
-                return f"table.{self.partition}.{self.id}"
-            case "ledger":
-                return f"ledger.{self.kind}.{self.id}"
-            case _:
-                return f"{self.service}.{self.partition}.{self.kind}.{self.id}"
+        return _subject(self.service, self.kind, self.id)
 
     @property
     def stream(self) -> str:
         """The stream that holds it: `TABLE_3`, `LOBBY_0`, `LEDGER`."""
         return "LEDGER" if self.service == "ledger" else f"{self.service.upper()}_{self.partition}"
+
+
+@lru_cache(maxsize=4096)  # the aggregates in play: every commit names its own four times
+def _subject(service: str, kind: str, own_id: str) -> str:
+    partition = own_id.partition("-")[0]
+    match service:
+        case "table":
+            return f"table.{partition}.{own_id}"
+        case "ledger":
+            return f"ledger.{kind}.{own_id}"
+        case _:
+            return f"{service}.{partition}.{kind}.{own_id}"
 
 
 def new_id(entropy: bytes) -> str:

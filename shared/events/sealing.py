@@ -102,7 +102,8 @@ class _Named(msgspec.Struct):
 
 
 _name = msgspec.json.Decoder(_Named).decode
-_SECRET: Final = frozenset(kind.__name__ for kind in SecretEvent.__args__)  # events that are stored with boxes
+_SECRETS: Final[frozenset[type]] = frozenset(SecretEvent.__args__)  # events that are stored with boxes
+_SECRET: Final = frozenset(kind.__name__ for kind in _SECRETS)
 
 
 def name_of(event: msgspec.Raw) -> str:
@@ -134,6 +135,8 @@ def _place(aggregate: str, deal: int, kind: str, seat: int) -> bytes:
 
 
 def _sealed(event: Event, sealing: _Sealing, index: int) -> Event:
+    if type(event) not in _SECRETS:
+        return event
     match event:
         case game.SeatDrawStarted(server_seed=str() as seed):
             box = sealing.box(Opened(seed, salt(seed, SERVER_SEED)), NO_DEAL, SERVER_SEED, NO_SEAT, index)
@@ -156,17 +159,7 @@ def _sealed(event: Event, sealing: _Sealing, index: int) -> Event:
             return SealedHandSeen(seat, event.hand, sealing.box(Opened(cards, event.salt), deal, SEEN, seat, index), deal)
         case irregular.Peeked() | irregular.TalonTakenEarly() | irregular.TalonReturned():
             return _sealed_irregular(event, sealing, index)
-        case (
-            game.SeatDrawStarted()
-            | game.DealStarted()
-            | game.CardsDealt()
-            | game.DarkTalonTaken()
-            | game.CardsDiscarded()
-            | game.HandSeen()
-        ):
-            raise ValueError(f"{type(event).__name__} without its secret")
-        case _:
-            return event
+    raise ValueError(f"{type(event).__name__} without its secret")
 
 
 def _sealed_irregular(event: Event, sealing: _Sealing, index: int) -> Event:
