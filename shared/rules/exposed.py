@@ -49,11 +49,15 @@ def remedy_asked(deal: Deal, event: RemedyAsked) -> Deal:
 
 
 def remedy_chosen(deal: Deal, event: RemedyChosen) -> Deal:
-    """The choice binds the next card of the hand in question; who leaves it to others asks the next, and at last nobody binds it."""
+    """The choice binds the next card of the hand in question; who leaves it to others asks the next, and at last nobody binds it.
+
+    Of several commanders one demand suffices: who forbids leaves it to the next too, and only the last one's word forbids it (3.9.14).
+    """
     asked = deal.pending
     if not isinstance(asked, Question):
         return deal
-    if event.choice == "pass" and len(asked.waiting) > 1:
+    leaves_it = event.choice == "pass" or (event.choice == "forbid" and asked.about == EXPOSED)
+    if leaves_it and len(asked.waiting) > 1:
         return replace(deal, to_act=asked.waiting[1], pending=replace(asked, waiting=asked.waiting[1:]))
     back = replace(deal, phase=asked.phase, to_act=asked.turn, pending=None)
     if asked.about != EXPOSED or back.play is None:

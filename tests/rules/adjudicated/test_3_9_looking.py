@@ -111,3 +111,14 @@ def test_3_9_14_1_the_second_card_is_called_in_time():
     sat = Seated(CLOSED).say("AD QD").does(1, "JD").calls(0, "3.9.14").chooses(0, "card").say("7D")
     assert sat.deal.tricks == (1, 0, 0)
     assert sat.deal.held(1).bit_count() == 9
+
+
+def test_3_9_14_one_demand_suffices():
+    """Declarer's exposed card is asked about from his left on: what one defender forbids the other may still demand (3.9.14)."""
+    sat = Seated(f"{CLOSED} AS 7S TD KH").exposes(0, "AD").say("8S 7H QD 7D")
+    assert (sat.court.to_act, sat.deal.pending.choices) == (1, ("card", "forbid"))
+    sat.chooses(1, "forbid")
+    assert sat.court.to_act == 2
+    sat.chooses(2, "card", card="AD").refused(0, Play("KD"), "must_play_exposed", "3.9.14").does(0, "AD")
+    both = Seated(f"{CLOSED} AS 7S TD KH").exposes(0, "AD").say("8S 7H QD 7D").chooses(1, "forbid").chooses(2, "forbid")
+    both.refused(0, Play("AD"), "must_play_exposed", "3.9.14").does(0, "KD")
