@@ -81,9 +81,12 @@ class Api:
         seen: dict[str, Any] = await self.get(f"/v1/tables/{table}")
         return seen
 
-    async def move(self, table: str, move: dict[str, Any], revision: int) -> int:
-        """Make a move in the turn seen at `revision`; the revision of its commit. A turn that is over gives 412, a refusal 409."""
-        answer = await self.post(f"/v1/tables/{table}/moves", move, {"If-Match": f'"{revision}"'})
+    async def move(self, table: str, move: dict[str, Any], revision: int | None) -> int:
+        """Make a move in the turn seen at `revision`, or whoever's turn it is; the revision of its commit. A turn that is over gives 412, a
+        refusal 409.
+        """
+        seen = {} if revision is None else {"If-Match": f'"{revision}"'}
+        answer = await self.post(f"/v1/tables/{table}/moves", move, seen)
         return int(answer["revision"])
 
     async def get(self, path: str, accept: str = "application/json") -> Any:

@@ -13,6 +13,7 @@ import msgspec
 
 from shared.rules.seats import hands_at_play
 
+UNKNOWN = "?"  # the suit of a trick of which not all was heard
 NO_TRUMP = ""  # neither misere nor all-pass nor a game without trumps has a suit that must be played when void
 
 
@@ -20,6 +21,8 @@ class Memory(msgspec.Struct, frozen=True):
     """`out`: cards played, and talon cards opened in all-pass. `voids`: (seat, suit) pairs that somebody showed by not following (3.9.3).
 
     `led` is the suit of the trick on the table, "" before its first card; `trump` the contract's suit or ""; `laid` whether hands lie open.
+    `by_hand`: each player writes his own entries after a deal. `trick` are the hands with a card in it.
+    `revoked` are seats that showed void in a suit and played it later in the deal: what they did not follow to was a revoke (3.9.16).
     `order` holds the hands at play, first hand first, empty before the first deal; `declarer` who won the auction.
     """
 
@@ -31,6 +34,9 @@ class Memory(msgspec.Struct, frozen=True):
     led: str = ""
     trump: str = NO_TRUMP
     laid: bool = False
+    revoked: frozenset[int] = frozenset()
+    trick: tuple[int, ...] = ()
+    by_hand: bool = False
 
     def after(self, events: Iterable[dict[str, Any]]) -> Memory:
         """The memory after a frame's events."""
@@ -48,7 +54,7 @@ class Memory(msgspec.Struct, frozen=True):
             return True
         match last.get("type"):
             case "CardPlayed":
-                return self._may_play(seat, self.order[(self.order.index(last["seat"]) + 1) % len(self.order)])
+                return self.led == UNKNOWN or self._may_play(seat, self._next(last["seat"]))
             case "TrickWon":
                 after_talon = last["number"] == 2 and self._may_play(
                     seat, self.order[0]
@@ -58,11 +64,17 @@ class Memory(msgspec.Struct, frozen=True):
                 return self.order[0] == seat
             case "TalonTaken":
                 return bool(last["seat"] == seat)
-            case "DealRevealed":
-                return False  # nobody's: the table itself begins the next deal
+            case "DealRevealed" | "EntryWritten":
+                return self.by_hand  # nobody's: the table itself begins the next deal
             case "DealStarted":
                 return bool((last["dealer"] - 1) % self.players == seat)  # he cuts (3.2.5)
         return True
+
+    def _next(self, hand: int) -> int:
+        """Whose card comes after that of `hand`: the next in order that has none in the trick yet; cards may have come out of turn."""
+        place = self.order.index(hand)
+        following = (*self.order[place + 1 :], *self.order[: place + 1])
+        return next((other for other in following if other not in self.trick), following[0])
 
     def _may_play(self, seat: int, hand: int) -> bool:
         """Whether `seat` may be who plays the cards of `hand`: a laid hand of a defender may be played by another (3.8.5)."""
@@ -72,11 +84,15 @@ class Memory(msgspec.Struct, frozen=True):
 def _remembered(memory: Memory, event: dict[str, Any]) -> Memory:
     match event.get("type"):
         case "PulkaOpened":
-            return Memory(players=event["players"])
+            return Memory(players=event["players"], by_hand=event.get("terms", {}).get("entries") == "by_hand")
         case "NewcomerSeated":
-            return Memory(players=len(event["seats"]))
+            return Memory(players=len(event["seats"]), by_hand=memory.by_hand)
         case "DealStarted":
-            return Memory(players=memory.players, order=hands_at_play(memory.players, event["dealer"]) if memory.players else ())
+            return Memory(
+                players=memory.players,
+                by_hand=memory.by_hand,
+                order=hands_at_play(memory.players, event["dealer"]) if memory.players else (),
+            )
         case "AuctionWon":
             return msgspec.structs.replace(memory, declarer=event["seat"])
         case "ContractDeclared":
@@ -89,12 +105,33 @@ def _remembered(memory: Memory, event: dict[str, Any]) -> Memory:
         case "CardPlayed":
             return _played(memory, event["seat"], event["card"])
         case "TrickWon":
-            return msgspec.structs.replace(memory, led="")
+            memory = msgspec.structs.replace(memory, led="", trick=())
+    return _remedied(memory, event)
+
+
+def _remedied(memory: Memory, event: dict[str, Any]) -> Memory:
+    """What calls of attention change."""
+    match event.get("type"):
+        case "AttentionCalled" if event["rule"].startswith("3.9.16"):
+            return msgspec.structs.replace(memory, revoked=memory.revoked - {event["seat"]})
+        case "TricksTakenBack":
+            return _taken_back(memory, event["cards"])
     return memory
+
+
+def _taken_back(memory: Memory, cards: list[str]) -> Memory:
+    """These cards are in their hands again; what was learnt from them is forgotten with all that was learnt of voids."""
+    out = tuple(card for card in memory.out if card not in cards)
+    return msgspec.structs.replace(memory, out=out, voids=frozenset(), led=UNKNOWN, trick=())
 
 
 def _played(memory: Memory, seat: int, card: str) -> Memory:
     out, suit = (*memory.out, card), card[1]
+    memory = msgspec.structs.replace(memory, trick=(*memory.trick, seat))
+    if (seat, suit) in memory.voids:
+        memory = msgspec.structs.replace(memory, revoked=memory.revoked | {seat})
+    if memory.led == UNKNOWN:  # somewhere in a trick that goes on after cards were taken back
+        return msgspec.structs.replace(memory, out=out)
     if memory.led in ("", suit):
         return msgspec.structs.replace(memory, out=out, led=suit)
     shown = {(seat, memory.led)} if suit == memory.trump or not memory.trump else {(seat, memory.led), (seat, memory.trump)}

@@ -26,6 +26,9 @@ def choose(view: dict[str, Any], generator: random.Random, memory: Memory = _NOT
     legal = view["legal"]
     if not legal:
         raise ValueError("the view offers no move: it is another's turn")
+    due = [move for move in legal if move["type"] == "entry"]  # what he writes for himself comes first, whoever's turn it is (4.2.6)
+    if due:
+        return dict(due[0])
     wanted = _wanted(view, generator, memory)
     if wanted["type"] in FREE or wanted in legal:
         return wanted
@@ -51,7 +54,7 @@ def _wanted(view: dict[str, Any], generator: random.Random, memory: Memory) -> d
         case "claim":
             return agreeing.answer(view, memory)
         case "remedy":
-            return next((dict(move) for move in view["legal"] if move["choice"] == "pass"), dict(view["legal"][0]))
+            return _remedy(view["legal"])
     return dict(view["legal"][0])
 
 
@@ -61,6 +64,20 @@ def _at_random(view: dict[str, Any], generator: random.Random) -> dict[str, Any]
         return {"type": "cut", "at": generator.randint(4, 28)}
     taken = {place for _, place in view["draw"]["drawn"]}
     return {"type": "draw", "place": generator.choice([place for place in range(1, len(CARDS) + 1) if place not in taken])}
+
+
+#: Answers to a remedy, the best first: leave naming cards to others, take what is owed, have the wrong card exposed.
+_ANSWERS = ("pass", "result", "talon", "card", "forbid", "accept")
+
+
+def _remedy(legal: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a player with a choice of remedies wants."""
+
+    def place(move: dict[str, Any]) -> int:
+        return _ANSWERS.index(move["choice"]) if move.get("choice") in _ANSWERS else len(_ANSWERS)
+
+    wanted: dict[str, Any] = min(legal, key=place)
+    return dict(wanted)
 
 
 def _card(view: dict[str, Any], generator: random.Random, memory: Memory) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import structlog
 
+from services.bots.attention import calls
 from services.bots.client import Api, ApiProblem
 from services.bots.memory import Memory
 from services.bots.player import choose
@@ -50,6 +51,7 @@ class Seated:
                     heard = frame.data["revision"]
                     if self._hear(frame.data):
                         break
+                    await self._call_attention(frame.data)
                     if self._turn is None and heard > self._looked and self._may_have_turn(frame.data):
                         await self._look()
                 case "heartbeat":  # a quiet table: whatever a lost answer has left open is found again
@@ -72,12 +74,22 @@ class Seated:
         events = commit["events"]
         return self._seat is None or not events or self._memory.may_have_turn(self._seat, events[-1])
 
+    async def _call_attention(self, commit: dict[str, Any]) -> None:
+        """Point out what the other side did wrong; somebody else may have been faster, or it is too late: then nothing happens."""
+        for move in calls(commit["events"], self._memory, self._seat) if self._seat is not None else ():
+            try:
+                await self._api.move(self._table, move, None)
+            except ApiProblem as problem:
+                if problem.status not in _LOOK_AGAIN:
+                    raise
+                log.info("bot_call_refused", table=self._table, code=problem.code)
+
     async def _look(self) -> None:
         view = await self._api.view(self._table)
         self._seat, self._looked = view["seat"], view["revision"]
         if view["status"] == "playing" and view["seat"] is not None:
             await self._oblige(view)
-        self._turn = view if view["seat"] is not None and view["to_act"] == view["seat"] and view["legal"] else None
+        self._turn = view if view["seat"] is not None and view["legal"] else None
 
     async def _oblige(self, view: dict[str, Any]) -> None:
         """A built-in player consents to whatever the others want, and is always ready to go on."""

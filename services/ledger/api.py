@@ -10,7 +10,7 @@ from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 
-from services.ledger import audit_trail, deal_history, score_sheet, sections, statement
+from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, statement
 from services.ledger.desk import Desk, as_of, reader_of
 from services.ledger.drawn_sheet import drawn_sheet
 from shared.web.auth import Caller
@@ -40,8 +40,9 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
             chosen = await sections.chosen(connection, seen.sight, section)
             played = await score_sheet.read(connection, table_id, chosen.last_deal, after=chosen.section.deals_before)
+            kept = await own_entries.kept(connection, seen.sight.table, chosen.section, chosen.last_deal)
         table = seen.sight.table
-        shown = score_sheet.score_sheet(table, chosen.section, played) | chosen.marks | seen.marks
+        shown = score_sheet.score_sheet(table, chosen.section, played, kept) | chosen.marks | seen.marks
         headers = {"Vary": "Accept, Authorization", **NO_STORE}
         if drawn:
             return Response(drawn_sheet(shown, table.target), media_type=SVG, headers=headers | seen.headers)
@@ -90,7 +91,8 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
             chosen = await sections.chosen(connection, seen.sight, section)
             played = await score_sheet.read(connection, table_id, chosen.last_deal, after=chosen.section.deals_before)
-        return Response(deal_history.score_file(seen.sight.table, chosen.section, played), headers=seen.headers | NO_STORE)
+            kept = await own_entries.kept(connection, seen.sight.table, chosen.section, chosen.last_deal)
+        return Response(deal_history.score_file(seen.sight.table, chosen.section, played, kept), headers=seen.headers | NO_STORE)
 
     return [sheet, deals, deal, score_file]
 

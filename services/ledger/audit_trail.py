@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +14,8 @@ from shared.events.catalogue import SealedCardsDiscarded, SealedHandSeen, Stored
 from shared.events.commit import hash_of
 from shared.projections.projection import Connection
 from shared.rules import game_events as game
+from shared.rules.adjudicated import recording, sheet_entries
+from shared.rules.adjudicated.replaying import RecordedMove, write_move
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS audit_trail (
@@ -69,7 +71,7 @@ _MOVES: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
     game.InvitationAnswered: lambda event: {"type": "answer", "accept": event.accept},
     game.AuctionWon: lambda _: {"type": "take"},  # at the head of a commit only where it was won in the dark (3.3.19)
     SealedCardsDiscarded: lambda _: {"type": "discard", "cards": None},
-    game.ContractDeclared: lambda event: {"type": "contract", "contract": event.contract},
+    game.ContractDeclared: lambda event: {"type": "contract", "contract": event.contract} | _said(at=event.at),
     game.WhistCalled: lambda event: {"type": "whist", "call": event.call},
     game.PlayChosen: lambda event: {"type": "lay", "open": event.open},
     SealedHandSeen: lambda event: {"type": "look"} | ({} if event.hand == event.seat else {"hand": event.hand}),
@@ -79,7 +81,7 @@ _MOVES: Final[dict[type, Callable[[Any], dict[str, Any]]]] = {
     game.ClaimAnswered: lambda event: {"type": "answer", "accept": event.accept},
     game.ProposalAnswered: lambda event: {"type": "answer", "accept": event.accept},
     game.ProposalMade: lambda event: {"type": "propose", "what": event.what} | _said(tricks=list(event.tricks), trick=event.trick),
-    # the seat that a choice names would stand under the mover's own name, so it is left to the event
+    # the seat that a choice names would stand under the mover's own name: only `replaying.write_move` tells it
     game.RemedyChosen: lambda event: {"type": "remedy"} | _said(choice=event.choice, card=event.card, suit=event.suit),
 }
 
@@ -89,13 +91,22 @@ def _said(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
 
 
+def moves_in(table: Table, events: Sequence[StoredTableEvent]) -> list[dict[str, Any]]:
+    """The move that a commit came from, as a deal record has it, if it came from one: its first event, after a time-out, tells it."""
+    acts = tuple(events[1:] if events and isinstance(events[0], game.TurnTimedOut) else events)
+    if not acts:
+        return []
+    own = recording.move_behind(acts[0]) if table.adjudication is not None else None
+    move = move_of(acts[0]) if own is None else write_move(RecordedMove(*own))
+    return [] if move is None else [move]
+
+
 def steps(lines: Iterable[Line]) -> list[Step]:
     """One step a commit."""
     found: list[Step] = []
     for line in lines:
         table, commit = line.table, line.commit
-        acts = [event for event in line.events if not isinstance(event, game.TurnTimedOut)]
-        moves = [move for event in acts[:1] if (move := move_of(event)) is not None]  # what follows in the commit follows by the rules
+        moves = moves_in(table, line.events)
         found.append(
             Step(
                 table.table_id,
@@ -154,12 +165,42 @@ async def last(connection: Connection, table_id: str, last_deal: int) -> Step | 
     return None if row is None else Step(*row)
 
 
-async def moves_of(connection: Connection, table_id: str, deal: int) -> list[dict[str, Any]]:
-    """The moves of one deal in order, an unrevealed discard's cards null."""
+async def moves_of(connection: Connection, table_id: str, deal: int, *, of_the_sheet: bool = True) -> list[dict[str, Any]]:
+    """The moves of one deal in order, an unrevealed discard's cards null; with or without those about the sheet that players keep."""
     rows = await connection.fetch(
-        "SELECT moves FROM audit_trail WHERE table_id = $1 AND deal = $2 AND moves <> $3 ORDER BY revision", table_id, deal, NO_MOVES
+        "SELECT moves, events FROM audit_trail WHERE table_id = $1 AND deal = $2 AND moves <> $3 ORDER BY revision",
+        table_id,
+        deal,
+        NO_MOVES,
     )
-    return [move for row in rows for move in msgspec.json.decode(row["moves"])]
+    done = [(move, row["events"].split()) for row in rows for move in msgspec.json.decode(row["moves"])]
+    return [move for move, _ in done] if of_the_sheet else list(_of_the_deal(done))
+
+
+def _of_the_deal(done: Iterable[tuple[dict[str, Any], list[str]]]) -> Iterator[dict[str, Any]]:
+    """Of moves with the names of what they caused those that are not about the sheet of the deal before (4.2.7-4.2.10).
+
+    A question about the sheet lets nothing happen before it is answered: until it is, every move is an answer to it.
+    """
+    asked = False
+    for move, events in done:
+        if asked:
+            asked = "RemedyAsked" in events or (move.get("choice") == "accept" and _WRITTEN.isdisjoint(events))
+        elif move["type"] == "entry" or (move["type"] == "call_attention" and move["rule"] in sheet_entries.NAMES):
+            asked = "RemedyAsked" in events
+        else:
+            yield move
+
+
+_WRITTEN: Final = frozenset({"EntryWritten", "EntryCorrected", "EntryFined"})
+
+
+async def dealt_at(connection: Connection, table_id: str, deal: int) -> int | None:
+    """The revision with which the cards of a deal were dealt."""
+    found: int | None = await connection.fetchval(
+        "SELECT min(revision) FROM audit_trail WHERE table_id = $1 AND deal = $2 AND events LIKE '%CardsDealt%'", table_id, deal
+    )
+    return found
 
 
 async def with_bytes(log: EventLog, table: Table, found: Sequence[Step], revealed: frozenset[int]) -> list[dict[str, Any]]:

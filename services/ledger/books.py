@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from services.ledger import audit_trail, deal_history, score_sheet, sections, statement, tables, who_played
+from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, statement, tables, who_played
 from shared.eventlog.port import Recorded
 from shared.projections.projection import Connection
 
-VIEWS: Final = (score_sheet, sections, who_played, deal_history, audit_trail, statement)  # each a question with its own rows
+VIEWS: Final = (score_sheet, sections, who_played, own_entries, deal_history, audit_trail, statement)  # each a question with its own rows
 
 
 class Books:

@@ -7,16 +7,18 @@ from typing import Any, Final
 
 import msgspec
 
-from services.ledger import audit_trail, score_sheet
+from services.ledger import audit_trail, own_entries, score_sheet
 from services.ledger.score_sheet import Score
 from services.ledger.sections import Section
 from services.ledger.tables import Line, Table
 from shared.projections.projection import Connection
+from shared.rules.adjudicated.sheet_entries import ON_THE_SHEET
 from shared.rules.amount import written
 from shared.rules.ending import outcome_of
 from shared.rules.game_events import DealRevealed
 from shared.rules.recorded_deal import deal_document
 from shared.rules.series import is_forced
+from shared.rules.sheet import Sheet
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS revealed (
@@ -108,11 +110,11 @@ async def deal_record(connection: Connection, table: Table, section: Section, de
         table.table_id,
         deal,
     )
-    played = await score_sheet.read(connection, table.table_id, deal, after=deal - 2)
+    played = await score_sheet.latest(connection, table.table_id, deal, 2)
     if row is None or not played or played[-1].deal != deal:
         return None
     cards = Revealed(*row)
-    moves = await audit_trail.moves_of(connection, table.table_id, deal)
+    moves = await audit_trail.moves_of(connection, table.table_id, deal, of_the_sheet=not table.by_hand)
     for move in moves:
         if move["type"] == "discard":
             move["cards"] = (cards.discard or "").split()
@@ -128,27 +130,58 @@ async def deal_record(connection: Connection, table: Table, section: Section, de
     }
     if table.target is not None:
         record["target"] = table.target
-    before = played[0] if played[0].deal < deal else None
+    if (court := table.court) is not None:
+        record |= {
+            "mode": "adjudicated",
+            "attention": court["attention"],
+            "order_pause_s": court["order_pause_s"],
+            "entropy": cards.server_seed,
+        }
+    if (noted := _noted(outcome, moves)) and table.by_hand:
+        record["infractions"] = noted
     if section.start and section.first_deal == deal:
         start = msgspec.json.decode(section.start)
         record["sheet"] = {column: start[column] for column in score_sheet.COLUMNS}
         record |= {name: start[name] for name in ("all_pass_in_row", "dark_in_row", "bombs") if name in start}
-    elif before is not None:
-        past = msgspec.json.decode(before.outcome)
-        record["sheet"] = msgspec.Raw(before.sheet.encode())
-        record["all_pass_in_row"] = past.get("all_pass_in_row", 0)
-        dark_in_row = past.get("dark_in_row", 0)
-        if table.rules.dark and dark_in_row != record["all_pass_in_row"]:
-            record["dark_in_row"] = dark_in_row
-        if past.get("bombs"):
-            record["bombs"] = past["bombs"]
+    elif played[0].deal < deal:
+        record |= await _before(connection, table, section, deal, played[0])
     if is_forced(table.rules, deal):
         record["forced"] = True
     return record
 
 
-def score_file(table: Table, section: Section, played: Sequence[Score]) -> dict[str, Any]:
-    """A section of the pulka as a score file (docs/formats.md: Score file) that `pulka score` brings to the same sheet."""
+async def _before(connection: Connection, table: Table, section: Section, deal: int, last: Score) -> dict[str, Any]:
+    """Where the pulka stood before `deal`, of which `last` was the last one scored."""
+    past = msgspec.json.decode(last.outcome)
+    dealt = await audit_trail.dealt_at(connection, table.table_id, deal)
+    kept = await own_entries.kept(connection, table, section, deal, before=dealt)
+    state: dict[str, Any] = {
+        "sheet": msgspec.Raw(last.sheet.encode()) if kept is None else kept.document(),
+        "all_pass_in_row": past.get("all_pass_in_row", 0),
+    }
+    dark_in_row = past.get("dark_in_row", 0)
+    if table.rules.dark and dark_in_row != state["all_pass_in_row"]:
+        state["dark_in_row"] = dark_in_row
+    if past.get("bombs"):
+        state["bombs"] = past["bombs"]
+    return state
+
+
+def _noted(outcome: dict[str, Any], moves: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What of the sheet of the deal before was noted in this deal's outcome, and no arbiter ruled."""
+    ruled = {(move["rule"], move["seat"], move["reason"]) for move in moves if move["type"] == "ruling"}
+    return [
+        one
+        for one in outcome.get("infractions", ())
+        if one["rule"] in ON_THE_SHEET and (one["rule"], one["seat"], one.get("reason")) not in ruled
+    ]
+
+
+def score_file(table: Table, section: Section, played: Sequence[Score], kept: Sheet | None = None) -> dict[str, Any]:
+    """A section of the pulka as a score file (docs/formats.md: Score file) that `pulka score` brings to the same sheet.
+
+    `kept` is the sheet that the players kept, where they do: what of it is not due is an infraction of the last deal.
+    """
     file: dict[str, Any] = {
         "format": 1,
         "convention": msgspec.Raw(table.convention.encode()),
@@ -161,6 +194,9 @@ def score_file(table: Table, section: Section, played: Sequence[Score]) -> dict[
         file["start"] = msgspec.Raw(section.start.encode())
     if table.whist_stake is not None:
         file["stake"] = written(table.whist_stake)
+    wrong = own_entries.differences(kept, score_sheet.sheet_of(played[-1].sheet)) if kept and played else []
+    if wrong:
+        file["deals"][-1]["infractions"] = [*file["deals"][-1].get("infractions", ()), *wrong]
     return file
 
 

@@ -35,6 +35,7 @@ from shared.rules import pulka as match
 from shared.rules.adjudicated import recording
 from shared.rules.adjudicated.court import ARBITER, Maker
 from shared.rules.agreement import rules_digest
+from shared.rules.cards import hand_text, mask_of
 from shared.rules.game_events import DealRevealed, Event, SeatsDrawn
 from shared.rules.moves import AnyMove
 from shared.rules.pulka import Pulka, StartDeal
@@ -106,8 +107,13 @@ def _irregular_opened(event: SealedPeeked | SealedTalonTakenEarly | SealedTalonR
     """What an adjudicated table hid; a talon may be the one that was dealt or the one that was drawn (3.3.17), as its digest tells."""
     if isinstance(event, SealedTalonReturned):
         salts = (reveal.salts[RETURNED_HAND], reveal.salts[RETURNED_TALON])
-        return irregular.TalonReturned(event.seat, reveal.returned["hand"], reveal.returned["talon"], event.deal, salts)
-    places = [(TALON, reveal.talon), (DISCARD, reveal.discard or ""), (RETURNED_TALON, reveal.returned.get("talon", ""))]
+        hand, talon = (
+            next((text for text in reveal.returned.values() if matches(box.digest, Opened(text, salt))), "")
+            for box, salt in zip((event.hand, event.talon), salts, strict=True)
+        )
+        return irregular.TalonReturned(event.seat, hand, talon, event.deal, salts)
+    discard = hand_text(mask_of(reveal.discard or ""))  # as it lies, whichever card was put away first
+    places = [(TALON, reveal.talon), (DISCARD, discard), *((RETURNED_TALON, text) for text in reveal.returned.values())]
     cards, salt = (event.cards, "") if isinstance(event.cards, str) else ("", "")
     if not isinstance(event.cards, str):
         digest = event.cards.digest
@@ -150,17 +156,25 @@ def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[E
             return match.start_deal(pulka, StartDeal(number, seed or ""))
         case game.ConsentAsked(what="newcomer" | "substitute", player=player, seat=seat):
             return match.decide_join(pulka, player, moves.Join(seat)) if actor == player else "Somebody else asks for a seat for him."
+        case game.PulkaClosed() if actor in OWN_ACTORS and match.settles_next(pulka):
+            return match.start_deal(pulka, StartDeal(pulka.number + 1, ""))
     time_up = is_time_up(pulka.convention, opened, commit.at)
-    if match.awaits_confirmation(pulka) and type(first).__name__ in recording.PAUSE_OVER:
+    if actor in OWN_ACTORS and match.awaits_confirmation(pulka) and type(first).__name__ in recording.PAUSE_OVER:
         return match.pause_over(pulka, time_up=time_up)
     done = move_behind(first)
     if done is None:
         return f"No move makes {type(first).__name__} first."
     maker, move = done
-    seated = maker == ARBITER or (isinstance(maker, int) and maker < len(pulka.seats) and pulka.seats[maker] == actor)
-    if actor not in OWN_ACTORS and not seated:
+    if actor not in OWN_ACTORS and _player(pulka, maker) != actor:
         return f"Seat {maker} is not that of whoever moved."
     return match.decide(pulka, maker, move, commit.at, time_up=time_up)
+
+
+def _player(pulka: Pulka, maker: Maker) -> str | None:
+    """Whose moves those of a seat, or of the arbiter, are."""
+    if maker == ARBITER:
+        return pulka.terms.get("arbiter")
+    return pulka.seats[maker] if isinstance(maker, int) and maker < len(pulka.seats) else None
 
 
 def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: tuple[Event, ...]) -> Problem | None:

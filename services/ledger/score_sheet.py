@@ -121,9 +121,26 @@ async def read(connection: Connection, table_id: str, last_deal: int, *, after: 
     return [Score(*row) for row in rows]
 
 
-def score_sheet(table: Table, section: Section, played: Sequence[Score]) -> dict[str, Any]:
-    """The object of `pulka score` after the deals `played` of `section`: `deals`, `sheet`, `closed`, `settlement` (as if it were now)."""
-    sheet = sheet_of(played[-1].sheet) if played else section.sheet
+async def latest(connection: Connection, table_id: str, last_deal: int, limit: int) -> list[Score]:
+    """The last deals that were scored with a number up to `last_deal`, in order: a deal that was void has a number and no score."""
+    rows = await connection.fetch(
+        """
+        SELECT table_id, deal, revision, at, outcome, written, sheet FROM scores
+        WHERE table_id = $1 AND deal <= $2 ORDER BY deal DESC LIMIT $3
+        """,
+        table_id,
+        last_deal,
+        limit,
+    )
+    return [Score(*row) for row in reversed(rows)]
+
+
+def score_sheet(table: Table, section: Section, played: Sequence[Score], kept: Sheet | None = None) -> dict[str, Any]:
+    """The object of `pulka score` after the deals `played` of `section`: `deals`, `sheet`, `closed`, `settlement` (as if it were now).
+
+    `kept` is the sheet that the players kept themselves, where they do; `deals` then tell what was due.
+    """
+    sheet = kept if kept is not None else sheet_of(played[-1].sheet) if played else section.sheet
     closed = closed_reason(table.rules, table.target, sheet, section.deals_before + len(played)) is not None
     return {
         "deals": [msgspec.Raw(score.written.encode()) for score in played],

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from shared.eventlog.port import Recorded
 from shared.events.catalogue import SealedDealStarted, StoredTableEvent
 from shared.events.commit import Commit, decode, hash_of
+from shared.events.terms import adjudication
 from shared.events.terms import read as read_terms
 from shared.events.upcast import stored_table_events
 from shared.projections.projection import Connection
@@ -35,7 +36,8 @@ CREATE TABLE IF NOT EXISTS tables (
     open_to_all bool NOT NULL,
     delay_deals int NOT NULL,
     deal int NOT NULL,
-    stake text
+    stake text,
+    adjudication text
 );
 """
 
@@ -48,7 +50,8 @@ class Table(msgspec.Struct, frozen=True):
     `stream`, `sequence`, `revision`, `at` (milliseconds since 1970) and `hash` are its newest commit's. `status`: `playing`, `over`,
     `refused`. `target` is None for a pulka without one; `seats` are player ids clockwise; `convention` the resolved record as JSON text.
     `open_to_all`: who has no seat may look, `delay_deals` whole deals late. `deal` counts the deals that began. `stake`: what a whist
-    is worth, an exact number as text (4.2.13).
+    is worth, an exact number as text (4.2.13). `adjudication`: what an adjudicated table agreed on besides (`terms.adjudication`), as JSON
+    text; None where the rules are enforced.
     """
 
     table_id: str
@@ -66,11 +69,27 @@ class Table(msgspec.Struct, frozen=True):
     delay_deals: int = 0
     deal: int = 0
     stake: str | None = None
+    adjudication: str | None = None
 
     @property
     def whist_stake(self) -> Amount | None:
         """What a whist is worth, as a number."""
         return None if self.stake is None else read_stake(self.stake, "stake")
+
+    @property
+    def court(self) -> dict[str, Any] | None:
+        """`adjudication`, read."""
+        return None if self.adjudication is None else msgspec.json.decode(self.adjudication, type=dict[str, Any])
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether each player keeps his own columns (4.2.4)."""
+        return (self.court or {}).get("entries") == "by_hand"
+
+    @property
+    def arbiter(self) -> str | None:
+        """The player id of who judges at an adjudicated table, if it has one."""
+        return (self.court or {}).get("arbiter")
 
     @property
     def rules(self) -> Convention:
@@ -106,6 +125,7 @@ def after(table: Table, events: Iterable[StoredTableEvent]) -> Table:
                     open_to_all=terms.open_to_all,
                     delay_deals=terms.spectators.delay_deals,
                     stake=None if terms.stake is None else str(terms.stake),
+                    adjudication=_encode(agreed).decode() if (agreed := adjudication(terms)) is not None else None,
                 )
             case SeatsDrawn(seats=seats) | NewcomerSeated(seats=seats):
                 table = msgspec.structs.replace(table, seats=seats, players=len(seats))
@@ -145,9 +165,7 @@ def lines(batch: Iterable[Recorded], known: dict[str, Table]) -> list[Line]:
     return written
 
 
-_COLUMNS: Final = (
-    "table_id, stream, sequence, revision, at, hash, status, players, target, seats, convention, open_to_all, delay_deals, deal, stake"
-)
+_COLUMNS: Final = ", ".join(Table.__struct_fields__)
 
 
 async def load(connection: Connection, table_ids: Sequence[str]) -> dict[str, Table]:
@@ -164,9 +182,9 @@ async def write(connection: Connection, before: Collection[str], tables: Iterabl
             f"""
             INSERT INTO tables ({_COLUMNS})
             SELECT table_id, stream, sequence, revision, at, hash, status, players, target, string_to_array(seats, ' '), convention,
-                   open_to_all, delay_deals, deal, stake
+                   open_to_all, delay_deals, deal, stake, adjudication
             FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::int[], $9::int[],
-                        $10::text[], $11::text[], $12::bool[], $13::int[], $14::int[], $15::text[])
+                        $10::text[], $11::text[], $12::bool[], $13::int[], $14::int[], $15::text[], $16::text[])
                  AS row ({_COLUMNS})
             """,  # noqa: S608 - a constant of ours
             *map(list, zip(*map(_row, new), strict=True)),

@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 
-from services.ledger import audit_trail, deal_history, score_sheet, sections, statement, tables, who_played
+from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, statement, tables, who_played
 from services.ledger.audit_trail import Step
 from services.ledger.deal_history import Revealed
+from services.ledger.own_entries import Own
 from services.ledger.rules_check import by_the_rules
 from services.ledger.score_sheet import Score
 from services.ledger.sections import Section
@@ -41,6 +42,7 @@ class Rows(msgspec.Struct, frozen=True):
     table: Table | None
     steps: Sequence[Step]
     scores: Sequence[Score]
+    own: Sequence[Own]
     sections: Sequence[Section]
     parts: Sequence[Part]
     revealed: Sequence[Revealed]
@@ -55,6 +57,7 @@ async def read_rows(connection: Connection, address: Address) -> Rows:
             (await tables.load(connection, [address.id])).get(address.id),
             await audit_trail.read(connection, address.id, ANY_DEAL),
             await score_sheet.read(connection, address.id, ANY_DEAL),
+            await own_entries.read(connection, address.id, ANY_DEAL),
             await sections.written(connection, [address.id]),
             await who_played.of_table(connection, address.id),
             await deal_history.read(connection, address.id, ANY_DEAL),
@@ -133,8 +136,9 @@ def _until(rows: Rows, revision: int) -> Rows:
         None,
         steps,
         (scores := [score for score in rows.scores if score.revision <= revision]),
+        [one for one in rows.own if one.revision <= revision],
         [section for section in rows.sections if section.revision <= revision],
-        [part for part in rows.parts if part.deal <= len(scores)],
+        [part for part in rows.parts if part.deal <= (scores[-1].deal if scores else 0)],
         [cards for cards in rows.revealed if cards.revision <= revision],
         (),
     )
@@ -151,6 +155,7 @@ def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[
     views: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
         ("audit trail", audit_trail.steps(written), rows.steps),
         ("score sheet", score_sheet.scores(written, {}), rows.scores),
+        ("players' own sheet", own_entries.own(written), rows.own),
         ("sections", sections.sections(written), rows.sections),
         ("deal history", deal_history.revealed(written), rows.revealed),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from services.ledger.tables import Table
-from shared.web.auth import Caller
+from shared.web.auth import READ, Caller
 from shared.web.viewing import viewing_seat
 
 
@@ -22,10 +22,14 @@ class Sight(msgspec.Struct, frozen=True):
 
 
 def sight_of(table: Table, caller: Caller | None) -> Sight:
-    """What `caller` (None: without a token) may see of `table`: a player all of it, others whole deals late, everybody all once it is over.
+    """What `caller` (None: without a token) may see of `table`: a player and the arbiter all of it, others whole deals late, everybody all
+    once it is over.
 
     Raises as `viewing_seat`.
     """
+    if caller is not None and caller.player == table.arbiter:
+        caller.require(READ)
+        return Sight(table, table.deal)
     seat = viewing_seat(caller, table.seats, open_to_all=table.open_to_all)
     late = seat is None and table.status != "over"
     return Sight(table, table.deal - table.delay_deals if late else table.deal)

@@ -110,6 +110,7 @@ def _with(values: tuple[Any, ...], place: int, *, value: Any) -> tuple[Any, ...]
 Decision = tuple[AnyLobbyEvent, ...] | Refused
 
 NO_SUCH_TABLE: Final = Refused("no_such_table", "", "There is no such table.")
+ARBITER: Final = Refused("arbiter_has_no_seat", "4.2.16", "You are this table's arbiter, who takes no seat.")
 STARTED: Final = Refused("table_started", "", "All were ready: seats and terms of this table are final.")
 CLOSED: Final = Refused("table_closed", "", "The host has closed this table.")
 
@@ -125,6 +126,8 @@ def sit(table: Table, player: str, seat: int | None, *, bot: bool) -> Decision:
     """`player` takes `seat`, or the first free one of his kind: the last seats are for bots, and bots take no others."""
     if table.status == "none":
         return NO_SUCH_TABLE
+    if player == table.terms.get("arbiter"):
+        return ARBITER
     seated = table.seat_of(player)
     if seated is not None and seat in (None, seated):
         return ()

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from shared.events.terms import Clock, Spectators
+from shared.events.address import is_id
+from shared.events.terms import ORDER_PAUSE_S, PAUSE_S, Clock, OrderPause, Seconds, Spectators
 from shared.rules import convention as conventions
 from shared.rules.amount import written
 from shared.rules.refusal import Malformed, Refused
@@ -16,18 +17,34 @@ from shared.rules.stakes import read_stake
 
 TARGET: Final = 10  # points a player: an evening's short pulka; the Code's own example (4.2.2) is 50
 ENDS_BY_TARGET: Final = frozenset({"all_closed", "pool_sum"})  # values of `ends_when` that need a target
+#: Terms of adjudicated tables, with what they are where the host says nothing.
+ADJUDICATED: Final[dict[str, Any]] = {
+    "attention": "players",
+    "entries": "automatic",
+    "arbiter": None,
+    "pause_s": PAUSE_S,
+    "order_pause_s": ORDER_PAUSE_S,
+}
 
 Target = Annotated[int, Meta(ge=1, le=500)]  # ten times the Code's own example
 
 
 class OpenTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table as its host wants it (docs/formats.md). No `target`: 10 where the convention plays to one. `bots`: seats kept for bots."""
+    """A table as its host wants it (docs/formats.md). No `target`: 10 where the convention plays to one. `bots`: seats kept for bots.
+
+    `attention`, `entries`, `arbiter`, `pause_s` and `order_pause_s` are terms of adjudicated tables only.
+    """
 
     convention: str | dict[str, Any] = "sochi"
     players: Annotated[int, Meta(ge=FEWEST, le=MOST)] = 3
     target: Target | None = None
     clock: Clock = Clock()
     mode: Literal["enforced", "adjudicated"] = "enforced"
+    attention: Literal["players", "server"] | None = None
+    entries: Literal["automatic", "by_hand"] | None = None
+    arbiter: str | None = None
+    pause_s: Seconds | None = None
+    order_pause_s: OrderPause | None = None
     visibility: Literal["public", "private"] = "public"
     spectators: Spectators = Spectators()
     seating: Literal["chosen", "drawn"] = "chosen"
@@ -54,8 +71,9 @@ def agree(wanted: OpenTable) -> Terms | Refused:
     if target is None and convention.ends_when in ENDS_BY_TARGET:
         target = TARGET
         convention = conventions.resolve(wanted.convention, target)
-    if wanted.mode == "adjudicated":
-        return Refused("mode_not_offered", "", "Adjudicated tables are not offered yet; the rules are enforced at every table.")
+    adjudicated = _adjudicated(wanted)
+    if adjudicated.get("entries") == "by_hand" and convention.ends_when.startswith("time:"):
+        raise Malformed("entries", f"are not made by hand where the pulka ends by its time ({convention.ends_when})")
     terms: dict[str, Any] = {
         "clock": msgspec.to_builtins(wanted.clock),
         "mode": wanted.mode,
@@ -63,7 +81,21 @@ def agree(wanted: OpenTable) -> Terms | Refused:
         "spectators": msgspec.to_builtins(wanted.spectators),
         "bots": wanted.bots,
         "seating": wanted.seating,
+        **adjudicated,
     }
     if wanted.stake is not None:
         terms["stake"] = written(read_stake(wanted.stake, "stake"))
     return Terms(conventions.record(convention), wanted.players, target, terms, wanted.bots)
+
+
+def _adjudicated(wanted: OpenTable) -> dict[str, Any]:
+    """What is agreed at an adjudicated table only, under its defaults. Raises `Malformed` where the rules are enforced instead."""
+    agreed = {name: getattr(wanted, name) for name in ADJUDICATED}
+    if wanted.mode != "adjudicated":
+        given = next((name for name, value in agreed.items() if value is not None), None)
+        if given is not None:
+            raise Malformed(given, "is a term of adjudicated tables")
+        return {}
+    if wanted.arbiter is not None and not is_id(wanted.arbiter):
+        raise Malformed("arbiter", "must be a player's id")
+    return {name: ADJUDICATED[name] if value is None else value for name, value in agreed.items()}

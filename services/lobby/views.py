@@ -10,6 +10,7 @@ import msgspec
 from services.lobby.progress import RANK
 from services.lobby.projection import shown_status
 from services.lobby.tables import Table
+from services.lobby.terms import ADJUDICATED
 
 
 class Person(msgspec.Struct, frozen=True):
@@ -31,6 +32,7 @@ class SeatView(msgspec.Struct, frozen=True):
 class TableView(msgspec.Struct, frozen=True, kw_only=True):
     """A table. `status`: `open`, `full`, `starting`, `playing`, `over`, `refused`, `closed`. `convention` is the resolved record.
 
+    `adjudication` holds the terms of an adjudicated table, null at others.
     `revision` counts the commits of the lobby's log of this table, not those of its pulka. `opened_at`: milliseconds since 1970.
     `position`, after a write: for `?at_least=` of the list.
     """
@@ -44,6 +46,7 @@ class TableView(msgspec.Struct, frozen=True, kw_only=True):
     target: int | None
     clock: dict[str, int]
     mode: str
+    adjudication: dict[str, Any] | None
     visibility: str
     spectators: dict[str, Any]
     seating: str
@@ -118,6 +121,7 @@ def view_of(table: Table, status: str, names: Mapping[str, str], position: str |
         target=table.target,
         clock=table.terms["clock"],
         mode=table.terms["mode"],
+        adjudication=adjudication(table.terms),
         visibility=table.terms["visibility"],
         spectators=table.terms["spectators"],
         seating=table.terms.get("seating", "chosen"),  # tables of before there was a choice
@@ -130,6 +134,11 @@ def view_of(table: Table, status: str, names: Mapping[str, str], position: str |
         opened_at=table.opened_at,
         position=position,
     )
+
+
+def adjudication(terms: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What an adjudicated table has agreed on besides; None where the rules are enforced."""
+    return {name: terms.get(name, usual) for name, usual in ADJUDICATED.items()} if terms["mode"] == "adjudicated" else None
 
 
 def people_of(table: Table) -> list[str]:

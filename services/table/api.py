@@ -13,7 +13,7 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from litestar.response import Stream
 
 from services.table.frames import Reader
-from services.table.table import Tables, seat_of
+from services.table.table import Tables, maker_of
 from shared.eventlog import aggregates
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events import address
@@ -114,8 +114,8 @@ async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) 
         raise _refused(table_id, outcome)
     assert isinstance(outcome, Committed), "a move that is accepted makes events"  # noqa: S101 - says what the rules promise
     desk.committed(outcome)
-    seat = seat_of(outcome.loaded.state, sender.player)
-    return desk.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, seat)
+    eye = maker_of(outcome.loaded.state, sender.player)
+    return desk.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, eye)
 
 
 def _known(table_id: str) -> str:

@@ -30,6 +30,7 @@ from shared.events.sealed import TamperedBox
 from shared.projections.follow import new_holder
 from shared.projections.projection import UNAPPLICABLE, Connection
 from shared.projections.status import PASSING
+from shared.rules import pulka as match
 
 log = structlog.get_logger(__name__)
 
@@ -186,7 +187,10 @@ class Clocks:
         ends_at = ends + credit
         if now < ends_at:
             return Look(min(ends_at, now + LOOK_AGAIN), loaded.revision, ends_at)
-        result = await self._tables.time_out(row.table_id, Turn(table.turn_revision, ends, credit), self._clock())
+        if match.settles_next(table.pulka):
+            result = await self._tables.start_deal(row.table_id, table.pulka.number + 1, self._clock())
+        else:
+            result = await self._tables.time_out(row.table_id, Turn(table.turn_revision, ends, credit), self._clock())
         if isinstance(result, Committed) and not result.repeated:
             log.info("turn_timed_out", table=row.table_id, turn_revision=table.turn_revision, credit=credit)
         self._made(result)

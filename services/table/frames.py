@@ -14,12 +14,13 @@ import msgspec
 
 from services.table.table import Table, Tables, fold, initial
 from services.table.view import view
-from services.table.viewing import Viewer, seat_at, viewer_of
+from services.table.viewing import Viewer, eye_at, viewer_of
 from shared.eventlog.aggregates import Loaded
 from shared.eventlog.port import Recorded, Unavailable
 from shared.events import address
 from shared.events.commit import Commit, decode, hash_of
 from shared.events.redaction import PublicCodec
+from shared.rules.adjudicated.court import Maker
 from shared.web.auth import Caller
 from shared.web.problems import Problem, malformed
 from shared.web.streaming import Frame
@@ -98,14 +99,14 @@ class Reader:
         viewer = viewer_of(loaded.state, caller)
         return self._view(await self._seen(loaded, viewer, None), viewer, caller)
 
-    def shown(self, commit: Commit, own_hash: str, position: str, seat: int | None) -> dict[str, Any]:
+    def shown(self, commit: Commit, own_hash: str, position: str, eye: Maker | None) -> dict[str, Any]:
         """What a commit frame and the answer to a move say; `own_hash` is the hash of the commit as stored."""
         return {
             "revision": commit.revision,
             "position": position,
             "at": commit.at,
             "hash": own_hash,
-            "events": self._redaction.encoded(commit, seat),
+            "events": self._redaction.encoded(commit, eye),
         }
 
     async def frames(self, table_id: str, caller: Caller | None, cursor: int | None, *, follow: bool) -> AsyncGenerator[Frame, None]:
@@ -129,8 +130,8 @@ class Reader:
     async def _stream(
         self, table_id: str, caller: Caller | None, viewer: Viewer, seen: Seen, *, follow: bool
     ) -> AsyncGenerator[Frame, None]:
-        table, waiting = seen.table, deque[tuple[Recorded, int, int | None]]()
-        present = self._enter(table_id, seat_at(seen.table, caller))
+        table, waiting = seen.table, deque[tuple[Recorded, int, Maker | None]]()
+        present = self._enter(table_id, eye_at(seen.table, caller))
         try:
             yield Frame("view", _encode(self._view(seen, viewer, caller)), table.revision)
             async with aclosing(self._commits(table_id, seen, follow=follow)) as commits:
@@ -142,11 +143,11 @@ class Reader:
                         except Problem:
                             return  # he has been replaced at a table that only its players may look at
                         self._leave(table_id, present)
-                        present = self._enter(table_id, seat_at(table, caller))
-                    waiting.append((recorded, table.pulka.number, seat_at(table, caller)))
+                        present = self._enter(table_id, eye_at(table, caller))
+                    waiting.append((recorded, table.pulka.number, eye_at(table, caller)))
                     while waiting and _released(waiting[0][1], table, viewer):
-                        shown, _, seat = waiting.popleft()
-                        yield self._commit_frame(shown, seat)
+                        shown, _, eye = waiting.popleft()
+                        yield self._commit_frame(shown, eye)
         finally:
             self._leave(table_id, present)
 
@@ -172,10 +173,11 @@ class Reader:
             seen, sequence = table, recorded.sequence
         return Seen(seen, sequence, tuple(records[seen.revision :]))
 
-    def _enter(self, table_id: str, seat: int | None) -> int | None:
-        if seat is not None:
-            self.presence.enter(table_id, seat)
-        return seat
+    def _enter(self, table_id: str, eye: Maker | None) -> int | None:
+        if not isinstance(eye, int):
+            return None
+        self.presence.enter(table_id, eye)
+        return eye
 
     def _leave(self, table_id: str, seat: int | None) -> None:
         if seat is not None:
@@ -183,12 +185,12 @@ class Reader:
 
     def _view(self, seen: Seen, viewer: Viewer, caller: Caller | None) -> dict[str, Any]:
         position = f"{address.table(seen.table.pulka.table_id).stream}:{seen.sequence}"
-        shown = view(seen.table, seat_at(seen.table, caller), position, self._clock(), self.presence.of(seen.table))
+        shown = view(seen.table, eye_at(seen.table, caller), position, self._clock(), self.presence.of(seen.table))
         return shown | {"delay_deals": viewer.delay_deals}
 
-    def _commit_frame(self, recorded: Recorded, seat: int | None) -> Frame:
+    def _commit_frame(self, recorded: Recorded, eye: Maker | None) -> Frame:
         commit = decode(recorded.data)
-        return Frame("commit", _encode(self.shown(commit, hash_of(recorded.data), recorded.position, seat)), commit.revision)
+        return Frame("commit", _encode(self.shown(commit, hash_of(recorded.data), recorded.position, eye)), commit.revision)
 
     def _folded(self, table: Table, recorded: Recorded) -> Table:
         commit = decode(recorded.data)

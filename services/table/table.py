@@ -6,6 +6,7 @@ instead of seats.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from typing import Final
 
@@ -20,6 +21,7 @@ from shared.events.sealing import TableCodec, name_of
 from shared.events.terms import Terms
 from shared.events.terms import read as read_terms
 from shared.rules import pulka as match
+from shared.rules.adjudicated.court import ARBITER, Maker
 from shared.rules.game_events import (
     CardExposed,
     ClaimAnswered,
@@ -45,6 +47,16 @@ from shared.rules.game_events import (
     StopAgreed,
     TrickShown,
     TurnTimedOut,
+)
+from shared.rules.irregular_events import (
+    AttentionCalled,
+    CardsShown,
+    Confirmed,
+    EntryCorrected,
+    EntryWritten,
+    FineWritten,
+    Peeked,
+    WarningGiven,
 )
 from shared.rules.moves import AnyMove, Join
 from shared.rules.pulka import OpenPulka, Pulka, StartDeal
@@ -84,7 +96,24 @@ class Turn(msgspec.Struct, frozen=True):
 
 
 #: Whoever was to act still is, and his time runs on.
-KEEPS_THE_TURN: Final = (SeedAdded, HandSeen, ConsentAsked, ConsentAnswered, PlayerLeaves, SettlementDemanded, SeatReady)
+KEEPS_THE_TURN: Final = (
+    SeedAdded,
+    HandSeen,
+    Peeked,
+    CardsShown,
+    AttentionCalled,
+    FineWritten,
+    Confirmed,
+    EntryWritten,
+    EntryCorrected,
+    WarningGiven,
+    ConsentAsked,
+    ConsentAnswered,
+    PlayerLeaves,
+    SettlementDemanded,
+    SeatReady,
+)
+WAITS_FOR_ITS_TURN: Final = "3.3.18"  # the mark of a call out of turn, which leaves the turn where it is
 STOPS_THE_CLOCK: Final = (ClaimMade, ProposalMade, MisereInvited)  # as a commit's first event: others are asked, and the turn waits
 GIVES_BACK: Final = (
     ClaimAnswered,
@@ -99,6 +128,7 @@ GIVES_BACK: Final = (
     PauseAgreed,
     StopAgreed,
 )  # the same turn goes on (Decision 24)
+_EARLY: Final = f'"irregular":"{WAITS_FOR_ITS_TURN}"'.encode()
 _KEPT_BY: Final = frozenset(kind.__name__ for kind in (*KEEPS_THE_TURN, *GIVES_BACK))  # the names under which they are stored
 
 
@@ -115,7 +145,7 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
         if isinstance(event, PulkaOpened):
             terms = read_terms(event.terms)
     opened = table.opened if table.revision else commit.at
-    if all(isinstance(event, KEEPS_THE_TURN) for event in events):
+    if _keeps_the_turn(pulka, events):
         return Table(pulka, terms, commit.revision, table.turn_revision, table.turn_began, opened, table.stopped)
     stopped = table.stopped
     if events and isinstance(events[0], STOPS_THE_CLOCK):
@@ -133,6 +163,13 @@ def time_up(table: Table, at: int) -> bool:
     return is_time_up(table.pulka.convention, table.opened, at)
 
 
+def _keeps_the_turn(pulka: Pulka, events: tuple[Event, ...]) -> bool:
+    """Whether the turn goes on after `events`; a result that is called into question gets its pause anew."""
+    if match.awaits_confirmation(pulka) and any(isinstance(event, AttentionCalled) for event in events):
+        return False
+    return all(isinstance(event, KEEPS_THE_TURN) or getattr(event, "irregular", "") == WAITS_FOR_ITS_TURN for event in events)
+
+
 def deadline(table: Table) -> int | None:
     """When the present turn is over without a move, in milliseconds since 1970; `None` when nothing is waited for.
 
@@ -142,20 +179,25 @@ def deadline(table: Table) -> int | None:
         case "waiting" | "over":
             return None
         case "between_deals":
-            return table.turn_began if match.deal_is_due(table.pulka) else None
+            if not match.deal_is_due(table.pulka):
+                return None
+            return table.turn_began + (1000 * table.terms.pause_s if match.settles_next(table.pulka) else 0)
         case "cut" | "draw":
             return table.turn_began + 1000 * table.terms.clock.cut_s
+        case "scored":
+            return table.turn_began + 1000 * table.terms.pause_s
     return table.turn_began + 1000 * table.terms.clock.move_s
 
 
 def begins_a_turn(commit: Commit) -> bool:
     """Whether surely a new turn began with `commit`; it is told by the names of its events."""
-    return not all(name_of(event) in _KEPT_BY for event in commit.events)
+    return not all(name_of(event) in _KEPT_BY or _EARLY in bytes(event) for event in commit.events)
 
 
 def shortest_turn(terms: Terms) -> int:
     """The least that a turn can last when it runs out, in milliseconds; what `deadline` may add to it is not in it."""
-    return 1000 * min(terms.clock.move_s, terms.clock.cut_s)
+    shortest = min(terms.clock.move_s, terms.clock.cut_s)
+    return 1000 * (min(shortest, terms.pause_s) if terms.mode == "adjudicated" else shortest)
 
 
 # ---- decide ------------------------------------------------------------------------------------------------------------
@@ -166,26 +208,40 @@ def seat_of(table: Table, player: str | None) -> int | None:
     return table.pulka.seats.index(player) if player in table.pulka.seats else None
 
 
+def maker_of(table: Table, player: str | None) -> Maker | None:
+    """As whom a player may move: his seat, the arbiter, or nobody."""
+    if player is not None and player == table.terms.arbiter and table.pulka.seats:
+        return ARBITER
+    return seat_of(table, player)
+
+
 def move(table: Table, player: str, wanted: AnyMove, if_match: int | None, at: int) -> tuple[Event, ...] | Refused:
-    """A player's move at the time `at` of its commit; refused when he has no seat here, or when the turn he thinks of is over
-    (`stale_revision`).
+    """A move of a player or the arbiter at the time `at` of its commit; refused when he has no part in this table, or when the turn that he
+    thinks of is over (`stale_revision`): so for moves out of turn too, if he says what he has seen.
     """
-    seat = seat_of(table, player)
-    if seat is None and isinstance(wanted, Join):
+    maker = maker_of(table, player)
+    if maker is None and isinstance(wanted, Join):
         return match.decide_join(table.pulka, player, wanted)
-    if seat is None:
+    if maker is None:
         return Refused("not_seated", "5.5", "Only the players of this table can move; you have no seat here.")
     if if_match is not None and if_match < table.turn_revision:
         return Refused(
             "stale_revision", "3.9.2", f"The present turn began at revision {table.turn_revision}; read the table and decide again."
         )
-    return match.decide(table.pulka, seat, wanted, time_up=time_up(table, at))
+    return match.decide(table.pulka, maker, wanted, at, time_up=time_up(table, at))
 
 
 def time_out(table: Table, turn: Turn, at: int) -> tuple[Event, ...] | Refused:
-    """The default move of whoever let his turn pass; nothing when that turn is over: of a late move and a time-out exactly one wins."""
+    """The default move of whoever let his turn pass, or the score at the end of the pause after a deal.
+
+    Nothing when that turn is over: of a late move and a time-out exactly one wins.
+    """
+    if table.turn_revision != turn.revision or deadline(table) != turn.deadline:  # or its clock stood since
+        return ()
+    if match.awaits_confirmation(table.pulka):
+        return match.pause_over(table.pulka, time_up=time_up(table, at))
     seat = match.to_act(table.pulka)
-    if seat is None or table.turn_revision != turn.revision or deadline(table) != turn.deadline:  # or its clock stood since
+    if seat is None:
         return ()
     events = match.decide(table.pulka, seat, match.default_move(table.pulka), time_up=time_up(table, at))
     return events if isinstance(events, Refused) else (TurnTimedOut(seat, turn.deadline, turn.credit), *events)
@@ -222,7 +278,7 @@ class Tables:
         return await self._aggregates.transact(address.table(table_id), request, lambda loaded, _: () if loaded.revision else (event,))
 
     async def start_deal(self, table_id: str, number: int, now: int) -> Result:
-        """Start deal `number`, if it is the next one and none is in progress."""
+        """Start deal `number`, if it is the next one and none is in progress; or settle the pulka, if that is what comes next."""
         request = self._own_request(f"deal:{number}", now, None)
         command = StartDeal(number, secrets.token_hex(32))
         return await self._aggregates.transact(
@@ -230,9 +286,17 @@ class Tables:
         )
 
     async def move(self, table_id: str, player: str, wanted: AnyMove, if_match: int | None, request: Request) -> Result:
-        """One move of `player`."""
+        """One move of `player`. At an adjudicated table it is decided ahead, beside the loop: what open cards prove can take seconds."""
+        where = address.table(table_id)
+        loaded = await self._aggregates.load(where)
+        if loaded.state.terms.mode == "enforced":
+            return await self._aggregates.transact(where, request, lambda now, at: move(now.state, player, wanted, if_match, at))
+        before, then = loaded.state, max(request.now, loaded.at)
+        ahead = await asyncio.to_thread(move, before, player, wanted, if_match, then)
         return await self._aggregates.transact(
-            address.table(table_id), request, lambda loaded, at: move(loaded.state, player, wanted, if_match, at)
+            where,
+            request,
+            lambda now, at: ahead if now.state is before and at == then else move(now.state, player, wanted, if_match, at),
         )
 
     async def time_out(self, table_id: str, turn: Turn, now: int) -> Result:
@@ -250,5 +314,6 @@ class Tables:
 
 
 def next_deal(table: Table) -> int | None:
-    """The number of the deal that is to be started now, if one is."""
-    return table.pulka.number + 1 if match.deal_is_due(table.pulka) else None
+    """The number of the deal that is to be started now, if one is; a pulka that is settled next waits until its players have written."""
+    waits = not match.deal_is_due(table.pulka) or match.settles_next(table.pulka)
+    return None if waits else table.pulka.number + 1

@@ -11,11 +11,12 @@ from typing import Any
 
 import msgspec
 
+from services.table.court_view import court_view, talon, talon_seen
 from services.table.table import Table, deadline
 from shared.rules import exposed
 from shared.rules import pulka as match
-from shared.rules.adjudicated.court import AnyDeal, game_of
-from shared.rules.cards import CARD_NUMBER, CARDS, DECK, hand_text
+from shared.rules.adjudicated.court import ARBITER, AnyDeal, Court, Maker, game_of
+from shared.rules.cards import CARD_NUMBER, CARDS, DECK, hand_text, mask_of
 from shared.rules.convention import record
 from shared.rules.game_events import BidMade, CardPlayed, TalonCardOpened
 from shared.rules.incidents import Claim, Invitation, Proposal, Question
@@ -25,12 +26,13 @@ from shared.rules.seats import hand_count
 from shared.rules.trick import SUIT_OF_CARD
 
 
-def view(table: Table, seat: int | None, position: str, now: int, presence: Sequence[bool]) -> dict[str, Any]:
-    """The body of the table's address for the player at `seat`, or for a spectator (`None`).
+def view(table: Table, eye: Maker | None, position: str, now: int, presence: Sequence[bool]) -> dict[str, Any]:
+    """The body of the table's address for the player at a seat, for the arbiter, or for a spectator (`None`).
 
     `position` is where the log stood, `now` milliseconds since 1970, `presence` who has a live stream, by seat.
     """
     pulka = table.pulka
+    seat = eye if isinstance(eye, int) else None
     if not table.revision:
         return {
             "table_id": pulka.table_id,
@@ -42,7 +44,7 @@ def view(table: Table, seat: int | None, position: str, now: int, presence: Sequ
             "legal": [],
         }
     to_act = match.to_act(pulka)
-    mine = to_act is not None and to_act == seat
+    mine = to_act == seat if to_act is not None else match.awaits_confirmation(pulka)
     return {
         "table_id": pulka.table_id,
         "status": pulka.status,
@@ -63,8 +65,11 @@ def view(table: Table, seat: int | None, position: str, now: int, presence: Sequ
         "draw": None if pulka.draw is None else {"commitment": pulka.draw.commitment, "drawn": [list(pair) for pair in pulka.draw.drawn]},
         "phase": match.phase(pulka),
         "to_act": to_act,
-        "legal": match.offer(pulka, seat) if mine and seat is not None else [],
-        **_cards(pulka, seat),
+        "legal": []
+        if seat is None
+        else [*map(msgspec.to_builtins, match.entries_due(pulka, seat)), *(match.offer(pulka, seat) if mine else ())],
+        **_cards(pulka, eye),
+        "court": court_view(pulka),
         "sheet": pulka.sheet.document(),
         **pulka.members.document(pulka.players),
         "all_pass_in_row": pulka.series.all_pass_in_row,
@@ -78,8 +83,9 @@ def view(table: Table, seat: int | None, position: str, now: int, presence: Sequ
     }
 
 
-def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
+def _cards(pulka: Pulka, eye: Maker | None) -> dict[str, Any]:
     """Everything about the deal in progress; the same names, empty, when there is none. With two players the dummy's hand is third."""
+    seat, judges = eye if isinstance(eye, int) else None, eye == ARBITER
     deal, seats, hands = pulka.deal, range(pulka.players), range(hand_count(pulka.players))
     if deal is None:
         return {
@@ -91,10 +97,10 @@ def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
     game = deal.game
     return {
         "hand": None if seat is None or _in_the_dark(deal, seat) else hand_text(deal.held(seat)),
-        "hands": [hand_text(shown) if (shown := _shown_hand(deal, seat, owner)) is not None else None for owner in hands],
+        "hands": [hand_text(shown) if (shown := _shown_hand(deal, eye, owner)) is not None else None for owner in hands],
         "counts": [deal.held(owner).bit_count() for owner in hands],
-        "talon": pulka.secrets.talon if _sees_talon(deal, seat) else None,
-        "discard": pulka.secrets.discard if seat is not None and seat == deal.declarer else None,
+        "talon": talon(pulka) if judges or _sees_talon(deal, seat) or talon_seen(pulka, seat) else None,
+        "discard": pulka.secrets.discard if judges or (seat is not None and seat == deal.declarer) else None,
         "auction": [_call(call) for call in deal.auction.calls],
         "declarer": deal.declarer,
         "bid": game.bid or None,
@@ -112,11 +118,13 @@ def _cards(pulka: Pulka, seat: int | None) -> dict[str, Any]:
     }
 
 
-def _shown_hand(deal: AnyDeal, seat: int | None, owner: int) -> int | None:
+def _shown_hand(deal: AnyDeal, seat: Maker | None, owner: int) -> int | None:
     """The cards of `owner` that the viewer knows, None where he sees nothing: his own hand once he has looked, laid hands, a hand that lies
-    face up card by card (3.9.15), and for a resting dealer what is left of the ten that he looked at (3.8.8, 3.6.9).
+    face up card by card (3.9.15), and for a resting dealer what is left of the ten that he looked at (3.8.8, 3.6.9); the arbiter all.
     """
     held = deal.held(owner)
+    if seat == ARBITER:
+        return held
     if deal.game.laid >> owner & 1 or (seat == owner and not _in_the_dark(deal, owner)) or (held and held == _face_up(deal, owner)):
         return held
     if seat is not None and seat == deal.setup.resting and deal.game.looked == owner:
@@ -140,9 +148,12 @@ def _call(call: BidMade) -> dict[str, Any]:
 
 
 def _face_up(deal: AnyDeal, owner: int) -> int:
-    """The cards of `owner` that lie exposed, or are shown with a claim that waits for an answer."""
+    """The cards of `owner` that lie exposed, or were shown: with a claim that waits for an answer, or before the play (3.9.15)."""
+    lying = exposed.lying(game_of(deal), owner)
     shown = deal.pending.hand if isinstance(deal.pending, Claim) else 0
-    return exposed.lying(game_of(deal), owner) | shown & deal.held(owner)
+    for seat, cards in deal.shown if isinstance(deal, Court) else ():
+        shown |= mask_of(cards) if seat == owner else 0
+    return lying | shown & deal.held(owner)
 
 
 def pending(deal: AnyDeal) -> dict[str, Any] | None:

@@ -4,24 +4,40 @@ from __future__ import annotations
 
 import msgspec
 
-from services.table.table import Table, seat_of
-from shared.web.auth import Caller
+from services.table.table import Table, maker_of
+from shared.rules.adjudicated.court import ARBITER, Maker
+from shared.web.auth import READ, Caller
 from shared.web.viewing import viewing_seat
 
 
 class Viewer(msgspec.Struct, frozen=True):
-    """Somebody looking at one table: his seat, if he has one, and by how many whole deals what he sees is delayed."""
+    """Somebody looking at one table: his seat, the arbiter, or None; and by how many whole deals what he sees is delayed."""
 
-    seat: int | None
+    eye: Maker | None
     delay_deals: int = 0
+
+    @property
+    def seat(self) -> int | None:
+        """His seat, if he has one."""
+        return self.eye if isinstance(self.eye, int) else None
 
 
 def viewer_of(table: Table, caller: Caller | None) -> Viewer:
     """What `caller` (None: without a token) may see of `table` as it is now. Raises as `viewing_seat`."""
+    if is_arbiter(table, caller):
+        return Viewer(ARBITER)
     seat = viewing_seat(caller, table.pulka.seats, open_to_all=table.terms.open_to_all)
     return Viewer(None, table.terms.spectators.delay_deals) if seat is None else Viewer(seat)
 
 
-def seat_at(table: Table, caller: Caller | None) -> int | None:
-    """From which seat `caller` saw a table as it was then: who draws, comes or is replaced has another seat before than after."""
-    return None if caller is None else seat_of(table, caller.player)
+def eye_at(table: Table, caller: Caller | None) -> Maker | None:
+    """As whom `caller` saw a table as it was then: who draws, comes or is replaced has another seat before than after."""
+    return None if caller is None else maker_of(table, caller.player)
+
+
+def is_arbiter(table: Table, caller: Caller | None) -> bool:
+    """Whether `caller` judges at this table: then all cards lie open to him [conv]. Raises 403 when his token does not carry `read`."""
+    if caller is None or caller.player != table.terms.arbiter or not table.pulka.seats:
+        return False
+    caller.require(READ)
+    return True

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 Seconds = Annotated[int, msgspec.Meta(ge=1, le=3600)]  # under a second nobody can answer; over an hour a table only waits
+OrderPause = Annotated[int, msgspec.Meta(ge=0, le=60)]  # a slip of the tongue is noticed at once; 0: never corrected freely
 DelayDeals = Annotated[int, msgspec.Meta(ge=0, le=10)]  # whole deals; ten deals are an hour
+
+PAUSE_S: Final = 10  # to look at a result before it is scored; whoever is content confirms, and then it is over at once
+ORDER_PAUSE_S: Final = 3  # the pause that tells a slip of the tongue from a change of mind (3.4.8)
 
 
 class Clock(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,10 +32,18 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The terms of a table. `visibility` private: only its players may look, under `spectators` otherwise everybody.
 
     `seating`: each sits where he sat down, or a draw decides (3.1.1). `stake`: what a whist is worth, exact (4.2.13); None: nothing.
+
+    At adjudicated tables: who calls `attention`, whether `entries` are written by hand, the `arbiter`'s player id, and the pauses after a
+    deal (`pause_s`, then it is scored) and after a contract (`order_pause_s`, within which another may replace it, 3.4.8).
     """
 
     clock: Clock = Clock()
     mode: Literal["enforced", "adjudicated"] = "enforced"
+    attention: Literal["players", "server"] = "players"
+    entries: Literal["automatic", "by_hand"] = "automatic"
+    arbiter: str | None = None
+    pause_s: Seconds = PAUSE_S
+    order_pause_s: OrderPause = ORDER_PAUSE_S
     visibility: Literal["public", "private"] = "public"
     spectators: Spectators = Spectators()
     seating: Literal["chosen", "drawn"] = "chosen"
@@ -41,6 +53,14 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def open_to_all(self) -> bool:
         """Whether somebody without a seat may look."""
         return self.visibility == "public" and self.spectators.allowed
+
+
+def adjudication(terms: Terms) -> dict[str, Any] | None:
+    """What an adjudicated table has agreed on besides: `attention`, `entries`, `arbiter`, `pause_s`, `order_pause_s`; else None."""
+    if terms.mode != "adjudicated":
+        return None
+    names = ("attention", "entries", "arbiter", "pause_s", "order_pause_s")
+    return {name: getattr(terms, name) for name in names}
 
 
 def read(record: dict[str, Any]) -> Terms:

@@ -52,13 +52,14 @@ class TalonTakenEarly(Event, frozen=True, tag="TalonTakenEarly", omit_defaults=T
 
 class AttentionCalled(Event, frozen=True, tag="AttentionCalled", omit_defaults=True):
     """Somebody pointed out that `seat` broke `rule`: seat `by`, "arbiter" or "server". `act` is the irregular act, -1 where it is none of
-    those recorded (a dealing fault, an outsider's advice).
+    those recorded (a dealing fault, an outsider's advice); `card` is its card, where it has one.
     """
 
     rule: str
     seat: int
     by: int | str
     act: int = -1
+    card: str = ""
 
 
 class CardGiven(Event, frozen=True, tag="CardGiven"):

@@ -17,6 +17,7 @@ from shared.rules import deal as deals
 from shared.rules.adjudicated import deciding, offering, sheet_entries
 from shared.rules.adjudicated.court import Court, Maker, court_terms, game_of
 from shared.rules.adjudicated.sheet_entries import Paper
+from shared.rules.amount import written
 from shared.rules.convention import PRESETS, Convention, from_record, record
 from shared.rules.deal import Deal
 from shared.rules.game_events import (
@@ -144,13 +145,13 @@ class StartDeal(msgspec.Struct, frozen=True):
 
 
 def phase(pulka: Pulka) -> str:
-    """`waiting`, `draw`, `between_deals`, `cut`, the deal's own phase, or `over`."""
+    """`waiting`, `draw`, `between_deals`, `cut`, the deal's own phase, or `over`; `scored` while a result waits to be confirmed."""
     if pulka.status != "playing":
         return "over" if pulka.status == "over" else "waiting"
     if pulka.paper is not None and pulka.paper.asked is not None:
         return "remedy"
     if pulka.deal is not None:
-        return pulka.deal.phase
+        return "scored" if awaits_confirmation(pulka) else pulka.deal.phase
     if pulka.draw is not None:
         return "draw"
     return "cut" if pulka.commitment else "between_deals"
@@ -175,6 +176,24 @@ def to_act(pulka: Pulka) -> int | None:
     if pulka.draw is not None:
         return pulka.draw.to_act
     return cutter(pulka) if phase(pulka) == "cut" else None
+
+
+def settles_next(pulka: Pulka) -> bool:
+    """Whether the pulka is settled instead of dealt on, once the players have had the time to write what is due (4.2.9)."""
+    return pulka.paper is not None and bool(pulka.paper.deal) and phase(pulka) == "between_deals" and bool(_closing(pulka))
+
+
+def entries_due(pulka: Pulka, seat: int) -> tuple[Entry, ...]:
+    """What `seat` has still to write for the last deal, where each keeps his own columns (4.2.4)."""
+    paper = pulka.paper
+    if paper is None or not paper.open or paper.asked is not None or pulka.status != "playing":
+        return ()
+    wrote = dict(paper.wrote)
+    return tuple(
+        Entry(column, written(number), on)  # type: ignore[arg-type]  # the columns of a score's entries
+        for (owner, column, on), number in paper.due
+        if owner == seat and number and (owner, column, on) not in wrote
+    )
 
 
 def waits_for_answer(pulka: Pulka) -> bool:
@@ -326,7 +345,9 @@ def _seen(pulka: Pulka, event: HandSeen) -> Pulka:
 
 
 def _talon_returned(pulka: Pulka, event: TalonReturned) -> Pulka:
-    returned = {"hand": event.hand or "", "talon": event.talon or ""}
+    earlier = pulka.secrets.returned  # two players in one deal can have taken the talon, one after the other
+    kept = {name if " " in name else f"{name} {len(earlier) // 2}": text for name, text in earlier.items()}
+    returned = {"hand": event.hand or "", "talon": event.talon or ""} | kept
     return msgspec.structs.replace(_played(pulka, event), secrets=msgspec.structs.replace(pulka.secrets, returned=returned))
 
 
@@ -449,7 +470,9 @@ def awaits_confirmation(pulka: Pulka) -> bool:
 
 def pause_over(pulka: Pulka, *, time_up: bool = False) -> tuple[Event, ...]:
     """The score of a deal whose result nobody called into question during the pause after it; `time_up` as in `decide`."""
-    return _finished(pulka, deciding.pause_over(pulka.deal), time_up=time_up) if isinstance(pulka.deal, Court) else ()
+    if not isinstance(pulka.deal, Court) or not pulka.deal.awaits_confirmation:
+        return ()
+    return _finished(pulka, deciding.pause_over(pulka.deal), time_up=time_up)
 
 
 def _before_the_deal(pulka: Pulka, seat: Maker, move: AnyMove) -> tuple[Event, ...] | Refused:

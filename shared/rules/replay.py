@@ -12,13 +12,16 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 
 from shared.rules.adjudicated import offering, replaying
-from shared.rules.adjudicated.court import Court, CourtTerms
+from shared.rules.adjudicated.court import DEFAULT_ORDER_PAUSE_MS, Court, CourtTerms
 from shared.rules.cards import mask_of
 from shared.rules.convention import Dark, resolve
 from shared.rules.deal import HAND_SIZE, TALON_SIZE, Deal, decide, evolve, first_events, offer, open_deal
 from shared.rules.decoding import convert, decode
 from shared.rules.game_events import Event
+from shared.rules.irregular_events import FineWritten
 from shared.rules.moves import DealMove
+from shared.rules.recorded_deal import MOST_INFRACTIONS
+from shared.rules.recorded_infraction import InfractionDocument, infraction_document, read_infractions
 from shared.rules.refusal import Malformed, Refused
 from shared.rules.score_file import Bomb, Points
 from shared.rules.seats import FEWEST, MOST, hand_count, hands_at_play
@@ -35,6 +38,8 @@ Document: TypeAlias = dict[str, Any]
 class DealRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A deal record; `convention` and `moves` are read apart. What stands after `moves` is the pulka's state before this deal; `forced`
     says that nobody is asked for a call (3.7.9).
+
+    `infractions`: entries of the deal before that stood at the end of this auction though they were wrong, and fines for them (4.2.9).
     """
 
     convention: str | Document
@@ -51,6 +56,8 @@ class DealRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     forced: bool = False
     mode: Literal["enforced", "adjudicated"] = "enforced"
     attention: Literal["players", "server"] = "players"
+    order_pause_s: Annotated[int, msgspec.Meta(ge=0, le=60)] = DEFAULT_ORDER_PAUSE_MS // 1000  # as a table's terms have it (3.4.8)
+    infractions: Annotated[tuple[InfractionDocument, ...], msgspec.Meta(max_length=MOST_INFRACTIONS)] = ()
     entropy: Annotated[str, msgspec.Meta(max_length=64)] = ""  # the server's seed, once revealed; cards drawn blind come from it
     format: Literal[1] = 1  # the only one there has been
 
@@ -98,11 +105,18 @@ def _adjudicated(record: DealRecord, deal: Deal) -> Document | ReplayRefused:
     moves = tuple(replaying.read_move(entry, record.players, f"moves[{index}]") for index, entry in enumerate(record.moves))
     if moves and pulka_over(deal):
         return ReplayRefused(Refused("pulka_over", "4.2.15", "The pulka had ended on this sheet before the move."), 0)
-    terms = CourtTerms(attention=record.attention, recorded=True)
-    court, events, index, refused = replaying.play_through(deal, terms, moves, record.entropy or f"{record.hands} {record.talon}")
+    terms = CourtTerms(attention=record.attention, order_pause_ms=1000 * record.order_pause_s, recorded=True)
+    noted = _noted(record)
+    court, events, index, refused = replaying.play_through(deal, terms, moves, record.entropy or f"{record.hands} {record.talon}", noted)
     if refused is not None and refused.code == "malformed":
         raise Malformed(f"moves[{index}]", refused.message)
     return ReplayRefused(refused, index) if refused is not None else replayed(court, events)
+
+
+def _noted(record: DealRecord) -> tuple[Event, ...]:
+    """The record's infractions as the events that they were. Raises `Malformed`."""
+    read = read_infractions(record.infractions, record.players, "infractions").infractions
+    return tuple(FineWritten(one.rule, one.seat, (), infraction_document(one, record.players)) for one in read)
 
 
 def pulka_over(deal: Deal | Court) -> bool:

@@ -179,7 +179,7 @@ def test_the_score_file_of_a_deal_scores_alike(where):
         "players": setup.players,
         "target": setup.target,
         "start": {"all_pass_in_row": played.in_row},
-        "deals": [deal_document(outcome_of(played.end.score.outcome))],
+        "deals": [deal_document(outcome_of(played.end.score.outcome), played.end.setup.players)],
     }
     assert score_document(file)["deals"][0] == replayed(played.end, ())["score"]
 

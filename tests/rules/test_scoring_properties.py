@@ -153,7 +153,7 @@ def test_a_deal_as_a_document_scores_the_same(pulka: tuple[Convention, int | Non
     convention, target, deals, standing = pulka
     players = len(standing.sheet.pool)
     for outcome in deals:
-        again = read_deal(msgspec.convert(deal_document(outcome), DealDocument), convention, players, outcome.dealer, "deal")
+        again = read_deal(msgspec.convert(deal_document(outcome, players), DealDocument), convention, players, outcome.dealer, "deal")
         assert play_on(convention, target, standing, again) == play_on(convention, target, standing, outcome)
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from msgspec.structs import replace
+
 from shared.rules import bargain
 from shared.rules.adjudicated import advice, auction_acts, dealing_faults, disputes, looking, order_acts, play_acts
 from shared.rules.adjudicated.court import SERVER, Act, ActKind, Court, Maker
 from shared.rules.adjudicated.play_acts import Decided
-from shared.rules.cards import CARD_NUMBER
+from shared.rules.cards import CARD_NUMBER, CARDS
 from shared.rules.game_events import Event
 from shared.rules.irregular_events import AttentionCalled
 from shared.rules.moves import CallAttention
@@ -89,11 +91,18 @@ def decide(court: Court, maker: Maker, move: CallAttention) -> Decided:
         act = court.acts[index]
         if not act.standing or not _meant(act, move):
             continue
-        decided = REMEDIES[act.kind](court, maker, index, act)
+        decided = _with_card(REMEDIES[act.kind](court, maker, index, act), act)
         if not isinstance(decided, Refused):
             return decided
         refused = refused or decided
     return refused or Refused("call_not_allowed", move.rule, "Nothing of the kind has happened, or it has been remedied.")
+
+
+def _with_card(decided: Decided, act: Act) -> Decided:
+    """The call with the card that it is about, which tells it from others of the same seat and rule."""
+    if isinstance(decided, Refused) or act.card == NOBODY or not isinstance(decided[0], AttentionCalled):
+        return decided
+    return replace(decided[0], card=CARDS[act.card]), *decided[1:]
 
 
 def _without_an_act(court: Court, maker: Maker, move: CallAttention) -> Decided | None:
@@ -131,7 +140,7 @@ def seen_by_the_server(court: Court) -> tuple[Event, ...]:
         return ()
     for index, act in enumerate(court.acts):
         if act.standing:
-            decided = REMEDIES[act.kind](court, SERVER, index, act)
+            decided = _with_card(REMEDIES[act.kind](court, SERVER, index, act), act)
             if not isinstance(decided, Refused):
                 return decided
     return ()

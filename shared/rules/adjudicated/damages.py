@@ -53,14 +53,16 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 def unavoidable(before: Deal, contract: str) -> tuple[int, dict[str, Any]]:
-    """Undertricks with the best discard from the twelve cards and best play, and what proves them; `before` is the deal at the discard."""
+    """Undertricks with the best discard from the twelve cards and best play, and what proves them; `before` is the deal at the discard.
+
+    Which discard that is, is not told: everybody hears of the proof, and the hands are hidden until the deal is revealed.
+    """
     declarer = before.game.declarer
     if not rightly_dealt(before):
         return 0, {}
     best = _best(before, before.full_hands, declarer, contract)
     missing = max(0, LEVEL[contract] - best.tricks)
-    discard = hand_text(1 << best.cards[0] | 1 << best.cards[1])
-    return missing, {"declarer": declarer, "contract": contract, "tricks": best.tricks, "discard": discard}
+    return missing, {"declarer": declarer, "contract": contract, "tricks": best.tricks}
 
 
 def rightly_dealt(deal: Deal) -> bool:

@@ -28,8 +28,11 @@ PAUSE_OVER: Final = ("TrickForfeited", "DealScored")
 
 
 def move_behind(event: Event) -> tuple[Maker, CourtMove] | None:
-    """Who moved, and what, when a commit's first event is `event`; None where it is none that only this mode has."""
-    make = _MOVES.get(type(event))
+    """Who moved, and what, when a commit's first event is `event`; None where it is none that only this mode has.
+
+    The event may be the stored one, whose cards are in a box: what of it makes the move is open.
+    """
+    make = _BY_NAME.get(event.__struct_config__.tag)
     return None if make is None else make(event)
 
 
@@ -37,7 +40,7 @@ _MOVES: Final[dict[type[Event], Callable[[Any], tuple[Maker, CourtMove]]]] = {
     Peeked: lambda event: (event.seat, Peek(event.what, event.trick or None, event.show)),
     CardsShown: lambda event: (event.seat, Expose(tuple(event.cards.split()))),
     TalonTakenEarly: lambda event: (event.seat, Take()),
-    AttentionCalled: lambda event: (event.by, CallAttention(event.rule, event.seat)),
+    AttentionCalled: lambda event: (event.by, CallAttention(event.rule, event.seat, event.card or None)),
     RemedyChosen: lambda event: (event.seat, Remedy(event.choice, event.suit, event.card, event.hand)),
     Confirmed: lambda event: (event.seat, Confirm()),
     EntryWritten: lambda event: (event.seat, Entry(event.column, event.amount, event.on)),
@@ -54,3 +57,4 @@ _MOVES: Final[dict[type[Event], Callable[[Any], tuple[Maker, CourtMove]]]] = {
         ),
     ),
 }
+_BY_NAME: Final = {kind.__struct_config__.tag: make for kind, make in _MOVES.items()}

@@ -16,7 +16,7 @@ from shared.rules.adjudicated.court import ARBITER, Court, CourtTerms, Maker
 from shared.rules.adjudicated.deciding import decide, evolve, open_court, pause_over
 from shared.rules.deal import Deal, first_events
 from shared.rules.decoding import convert
-from shared.rules.game_events import Event
+from shared.rules.game_events import AllPassed, AuctionWon, Event
 from shared.rules.moves import CallAttention, CourtMove, Remedy, Ruling
 from shared.rules.refusal import Malformed, Refused
 
@@ -68,15 +68,20 @@ def write_move(recorded: RecordedMove) -> Document:
 
 
 def play_through(
-    deal: Deal, terms: CourtTerms, moves: tuple[RecordedMove, ...], entropy: str
+    deal: Deal, terms: CourtTerms, moves: tuple[RecordedMove, ...], entropy: str, noted: tuple[Event, ...] = ()
 ) -> tuple[Court, list[Event], int, Refused | None]:
-    """The court after the moves, all events, and where and why one was refused, if it was."""
+    """The court after the moves, all events, and where and why one was refused, if it was.
+
+    `noted` happens with the end of the auction: how the sheet of the deal before stands then (4.2.9, 4.2.10).
+    """
     events: list[Event] = list(first_events(deal))
     court = reduce(evolve, events, open_court(deal, terms, entropy))
     for index, recorded in enumerate(moves):
         decided = decide(court, recorded.maker, recorded.move, recorded.at)
         if isinstance(decided, Refused):
             return court, events, index, decided
+        if any(isinstance(event, AuctionWon | AllPassed) for event in decided):
+            decided = (*decided, *noted)
         for event in decided:
             court = evolve(court, event)
         events += decided

@@ -90,6 +90,12 @@ WRONG_TERMS = [
     ({"stake": 0}, "stake"),
     ({"stake": "0.1"}, "stake"),
     ({"seating": "best"}, "seating"),
+    ({"attention": "server"}, "attention"),
+    ({"mode": "enforced", "pause_s": 5}, "pause_s"),
+    ({"mode": "adjudicated", "attention": "nobody"}, "attention"),
+    ({"mode": "adjudicated", "arbiter": "somebody"}, "arbiter"),
+    ({"mode": "adjudicated", "pause_s": 0}, "pause_s"),
+    ({"mode": "adjudicated", "order_pause_s": 61}, "order_pause_s"),
 ]
 
 
@@ -102,10 +108,23 @@ async def test_terms_that_cannot_be(sign_up):
     assert (await anna.get("/tables"))["tables"] == []
 
 
-async def test_what_is_not_offered_yet(sign_up):
-    """An adjudicated table is refused in so many words."""
-    document = await (await sign_up()).post("/tables", {"mode": "adjudicated"}, status=409)
-    assert document["code"] == "mode_not_offered"
+async def test_an_adjudicated_table_shows_what_it_agrees_on(sign_up):
+    """Who watches, who judges, how entries are made and how long the pauses are, each with its default; null where rules are enforced."""
+    anna, judge = await sign_up("Anna"), await sign_up("Judge")
+    usual = {"attention": "players", "entries": "automatic", "arbiter": None, "pause_s": 10, "order_pause_s": 3}
+    assert (await anna.post("/tables", {"mode": "adjudicated"}))["adjudication"] == usual
+    wanted = {"attention": "server", "arbiter": judge.id, "pause_s": 5, "order_pause_s": 0}
+    table = await anna.post("/tables", {"mode": "adjudicated", **wanted})
+    assert (table["mode"], table["adjudication"]) == ("adjudicated", usual | wanted)
+    assert (await anna.post("/tables", {}))["adjudication"] is None
+
+
+async def test_the_arbiter_takes_no_seat(sign_up):
+    """Who judges does not play (4.2.16)."""
+    anna, judge = await sign_up("Anna"), await sign_up("Judge")
+    table = await anna.post("/tables", {"mode": "adjudicated", "arbiter": judge.id})
+    assert (await judge.post(f"/tables/{table['id']}/seats", {}, status=409))["code"] == "arbiter_has_no_seat"
+    assert (await anna.post(f"/tables/{table['id']}/seats", {}))["seat"] == 0
 
 
 async def test_opening_twice_under_one_key(sign_up):
