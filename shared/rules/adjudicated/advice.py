@@ -12,7 +12,6 @@ from shared.rules.game_events import RemedyAsked, RemedyChosen
 from shared.rules.irregular_events import AttentionCalled, CardNamed
 from shared.rules.moves import Remedy
 from shared.rules.play import legal_cards
-from shared.rules.position import NOBODY
 from shared.rules.refusal import Refused
 from shared.rules.seats import clockwise_from
 
@@ -25,7 +24,8 @@ def advised(court: Court, maker: Maker, seat: int) -> Decided:
     if deal.phase != "play" or deal.play is None or deal.to_act != seat or court.ended is not None:
         return Refused("call_not_allowed", ADVISED, f"Seat {seat} has no card to play now.")
     against = opponents(deal, deal.play.turn)
-    nearest = next((one for one in clockwise_from(deal.setup.players, seat) if one in against), NOBODY)
+    others = clockwise_from(deal.setup.players, seat)
+    nearest = next((one for one in others if one in against), others[0])  # of two, whoever plays the dummy's card has the other against him
     called = AttentionCalled(ADVISED, seat, maker)
     return called, RemedyAsked(ADVICE, (nearest,), deal.play.turn, ("card", "pass"), "", ADVISED)
 

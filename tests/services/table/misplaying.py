@@ -57,7 +57,7 @@ class Known:
             if isinstance(event, game.CardsDealt):
                 self.of = {viewer: set() for viewer in self.of}
             for cards, *seats in _told(event):
-                for viewer in seats or self.of:
+                for viewer in self.of if not seats else [seat for seat in seats if seat in self.of]:  # a dummy sees nothing
                     self.of[viewer] |= set((cards or "").split())
 
 
