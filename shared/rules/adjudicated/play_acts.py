@@ -16,7 +16,7 @@ from shared.rules.deal import decide as deal_decides
 from shared.rules.game_events import CardExposed, CardPlayed, Event, RemedyAsked
 from shared.rules.incidents import NONE, Bound
 from shared.rules.irregular_events import AttentionCalled, CardNamed, FineWritten, LeadRestricted, RestForfeited, TricksTakenBack
-from shared.rules.laying import defenders_laid
+from shared.rules.laying import catchers_laid, dummy_laid
 from shared.rules.moves import Play as PlayCard
 from shared.rules.outcome import Infraction
 from shared.rules.play import legal_cards
@@ -52,9 +52,13 @@ def decide_play(court: Court, seat: int, move: PlayCard) -> Decided:
 
 
 def _laid(deal: Deal) -> Iterator[Event]:
-    """On misere the hands are laid after the first card where they do not lie yet (3.6.6)."""
-    if deal.game.contract == MISERE and not deal.game.laid and deal.play is not None and not deal.play.played:
-        yield defenders_laid(deal)
+    """After the first card hands are laid where they do not lie yet: on misere (3.6.6), and the dummy's on an all-pass of two."""
+    if deal.play is None or deal.play.played or deal.game.laid:
+        return
+    if deal.game.contract == MISERE:
+        yield from catchers_laid(deal)
+    elif deal.game.contract == ALL_PASS and deal.setup.has_dummy:
+        yield dummy_laid(deal)
 
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def test_a_call_names_its_maker_either_way():
             {"seat": 2, "type": "call_attention", "rule": "3.9.16.1"},
         )
     )
-    assert told["events"][-3] == {"type": "AttentionCalled", "rule": "3.9.16.1", "seat": 1, "by": 2, "act": 0}
+    assert told["events"][-3] == {"type": "AttentionCalled", "rule": "3.9.16.1", "seat": 1, "by": 2, "act": 0, "card": "AC"}
 
 
 def test_enforced_records_are_refused_the_same():

@@ -74,6 +74,8 @@ def _told(event):
             return [(event.hand, event.seat)]
         case irregular.Peeked(what=what, show=show):
             return [(event.cards,)] if show or what == "trick" else [(event.cards, event.seat)]
+        case game.RemedyChosen():  # a card that somebody names aloud, asked for it or not
+            return [(event.card,)]
         case game.ClaimMade():
             return [(event.hand,)]
         case _ if isinstance(event, IN_THE_OPEN):
