@@ -280,7 +280,7 @@ def _opened(pulka: Pulka, event: PulkaOpened) -> Pulka:
         sheet=empty_sheet(event.players),
         dealer=event.first_dealer,
         next_dealer=event.first_dealer,
-        paper=Paper() if event.terms.get("mode") == "adjudicated" and event.terms.get("entries") == "by_hand" else None,
+        paper=sheet_entries.paper_of(event.terms),
     )
 
 

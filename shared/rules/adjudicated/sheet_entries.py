@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from shared.rules import amount as amounts
-from shared.rules.adjudicated.court import Maker
+from shared.rules.adjudicated.court import SERVER, Maker
 from shared.rules.amount import Amount, exact, written
 from shared.rules.game_events import Event, RemedyAsked, RemedyChosen
 from shared.rules.irregular_events import (
@@ -63,7 +63,7 @@ class Paper(msgspec.Struct, frozen=True):
     """Deal `deal`, 0 before the first: what is `due` and what was `wrote` of it by place; `open` until the end of the next auction.
 
     `warned` is the mask of seats that have had their warning; `fines` of whists that the partners have still to be asked about; `late` an
-    entry that waits for the others' consent; `fined` what was written as fines for this deal.
+    entry that waits for the others' consent; `fined` what was written as fines for this deal. `watched`: the server calls wrong entries.
     """
 
     deal: int = 0
@@ -75,6 +75,13 @@ class Paper(msgspec.Struct, frozen=True):
     fines: Lines = ()
     late: tuple[Place, Amount] | None = None
     fined: Lines = ()
+    watched: bool = False
+
+
+def paper_of(terms: dict[str, Any]) -> Paper | None:
+    """The sheet of a table on these terms, where its players write for themselves."""
+    by_hand = terms.get("mode") == "adjudicated" and terms.get("entries") == "by_hand"
+    return Paper(watched=terms.get("attention") == "server") if by_hand else None
 
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
@@ -83,7 +90,7 @@ class Paper(msgspec.Struct, frozen=True):
 def deal_scored(paper: Paper, number: int, entries: Iterable[dict[str, Any]]) -> Paper:
     """What each has to write now; fines for the deal before stand on the sheet already."""
     due = _summed((_place(one), amounts.read(one["amount"], "amount")) for one in entries if one["rule"] not in ON_THE_SHEET)
-    return Paper(deal=number, due=due, open=True, warned=paper.warned)
+    return Paper(deal=number, due=due, open=True, warned=paper.warned, watched=paper.watched)
 
 
 def _place(entry: dict[str, Any]) -> Place:
@@ -164,9 +171,11 @@ def on_sheet(sheet: Sheet, event: Event) -> Sheet:
 
 
 def faults(paper: Paper, seat: int) -> Lines:
-    """By place how much `seat` wrote to his own good: above what is due, or too little in his mountain (4.2.7)."""
+    """By place how much `seat` wrote to his own good: above what is due, or too little in his mountain (4.2.7). What he has not written is
+    no wrong entry, only a missing one (4.2.8, 4.2.10).
+    """
     found: list[tuple[Place, Amount]] = []
-    for place, wrote in _by_place(paper):
+    for place, wrote in paper.wrote:
         owner, column, _ = place
         due = dict(paper.due).get(place, 0)
         over = due - wrote if column == "mountain" else wrote - due
@@ -211,9 +220,18 @@ def decide_entry(paper: Paper, players: int, seat: int, move: Entry) -> Decided:
     if not paper.deal:
         return Refused("wrong_phase", "4.2.6", "Nothing has been played that could be written down.")
     if paper.open:
-        return (EntryWritten(seat, move.column, move.on, written(number), paper.deal),)
+        wrote = EntryWritten(seat, move.column, move.on, written(number), paper.deal)
+        return (wrote, *_seen_by_the_server(evolve(paper, wrote), seat))
     late = LateEntryAsked(seat, move.column, move.on, written(number), paper.deal)
     return late, RemedyAsked(ENTRY, clockwise_from(players, seat), seat, ("accept", "pass"), "", FORGOTTEN)
+
+
+def _seen_by_the_server(paper: Paper, seat: int) -> tuple[Event, ...]:
+    """Where the server watches it calls a wrong entry at once (4.2.8)."""
+    if not paper.watched or not faults(paper, seat):
+        return ()
+    called = decide_attention(paper, SERVER, CallAttention(WRONG, seat))
+    return () if isinstance(called, Refused) else called
 
 
 def decide_attention(paper: Paper, maker: Maker, move: CallAttention) -> Decided:

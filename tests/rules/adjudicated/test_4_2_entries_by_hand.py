@@ -23,8 +23,8 @@ class AtTable:
     write 12 whists each on him.
     """
 
-    def __init__(self, target=20, convention="sochi"):
-        terms = {"mode": "adjudicated", "entries": "by_hand"}
+    def __init__(self, target=20, convention="sochi", **more):
+        terms = {"mode": "adjudicated", "entries": "by_hand"} | more
         self.pulka, self.log, self.outcomes = Pulka(table_id=story.TABLE.id), [], []
         opening = OpenPulka(PRESETS[convention], story.RULES_DIGEST, 3, target, PLAYERS[:3], terms, 2)
         self.happens(match.open_pulka(self.pulka, opening))
@@ -169,3 +169,18 @@ def test_4_2_9_after_the_last_deal_until_the_settlement():
     sat.starts()
     assert isinstance(sat.last[0], PulkaClosed)
     assert match.phase(sat.pulka) == "over"
+
+
+def test_4_2_8_the_server_calls_a_wrong_entry_at_once():
+    """Where the server watches, the pencil is hardly down: corrected, and a warning, in the same commit."""
+    sat = AtTable(attention="server").deal().writes(1, "whists", 14, 0)
+    assert sat.names() == ["EntryWritten", "AttentionCalled", "EntryCorrected", "WarningGiven"]
+    assert sat.last[1].by == "server"
+    assert sat.pulka.sheet.whists[1] == (12, 0, 0)
+    sat.writes(0, "mountain", 12)
+    assert sat.names() == ["EntryWritten"]
+
+
+def test_4_2_8_what_is_not_written_is_no_wrong_entry():
+    """Before the pencil is down nothing can be called."""
+    AtTable().deal().refused(1, CallAttention("4.2.7", 0), "call_not_allowed", "4.2.7")
