@@ -49,7 +49,7 @@ def decide_bid(court: Court, seat: int, move: Bid) -> Decided:
         return lawful.decide(deal, seat, move)  # refused there
     if seat != deal.to_act:
         return _early(court, seat, move)
-    if _is_ordinary(court) and dark.won(deal):
+    if _won_in_the_dark(court):
         return lawful.decide(deal, seat, move)
     refused = objection(deal.setup, deal.auction, seat, move)
     if refused is None or (move.bid == TAKE and _after_two_passes(court, seat)):
@@ -76,6 +76,11 @@ def _is_ordinary(court: Court) -> bool:
     return court.pretender == court.talon_with == court.first_tricks_of == NOBODY and not court.excluded
 
 
+def _won_in_the_dark(court: Court) -> bool:
+    """Whether the winner is asked once more, for he has not looked yet (3.3.19); not a last bidder who was thought outbid."""
+    return court.pretender == NOBODY and dark.won(court.deal)
+
+
 def said(court: Court, seat: int, move: Bid) -> tuple[Event, ...]:
     """A sufficient call of the seat on turn, and what it ends."""
     made = BidMade(seat, move.bid, move.dark, move.no_talon)
@@ -88,13 +93,16 @@ def said(court: Court, seat: int, move: Bid) -> tuple[Event, ...]:
 def concluded(court: Court) -> tuple[Event, ...]:
     """What follows when nobody has anything to call any more: the winner takes the talon, or all have passed."""
     deal = court.deal
-    if deal.phase != "auction" or deal.to_act is not None:
+    won_in_the_dark = _won_in_the_dark(court)
+    if deal.phase != "auction" or (deal.to_act is not None and not won_in_the_dark):
         return ()
     holder = deal.auction.holder if court.pretender == NOBODY else court.pretender
     if court.talon_with not in (NOBODY, holder):  # the talon is not there: now everybody sees it
         index = next(number for number, act in enumerate(court.acts) if act.kind == "take" and act.standing)
         called = taken_early(court, SERVER, index, court.acts[index])
         return () if isinstance(called, Refused) else called
+    if won_in_the_dark:
+        return ()
     if holder == NOBODY:
         return all_passed(court)
     return lawful.won_openly(deal) if court.pretender == NOBODY else won(deal, holder, lowest_sufficient(deal))
@@ -115,9 +123,8 @@ def all_passed(court: Court) -> tuple[Event, ...]:
 def decide_take(court: Court, seat: int, move: Take) -> Decided:
     """The third hand after two passes buys the talon so (3.3.15); anybody else takes it too early (3.2.20)."""
     deal = court.deal
-    bought = deal_decides(deal, seat, move)  # where the auction was won in the dark
-    if not isinstance(bought, Refused):
-        return bought
+    if _won_in_the_dark(court):
+        return deal_decides(deal, seat, move)
     if deal.phase != "auction":
         return Refused("wrong_phase", TAKEN, "The talon lies on the table only while the auction goes on.")
     if seat not in deal.setup.order or court.talon_with != NOBODY:
@@ -208,6 +215,8 @@ def bidder_excluded(court: Court, event: BidderExcluded) -> Court:
         asked = lawful.next_caller(auction, deal.setup, seat if asked is None else asked)
         if asked is not None and auction.out & bit(asked):
             asked = None
+    if asked is None and auction.holder != NOBODY and auction.unseen & bit(auction.holder):
+        asked = auction.holder  # he has won without having looked, and is asked once more (3.3.19)
     pretender = NOBODY if court.pretender == seat else court.pretender
     early = tuple(one for one in court.early if one[0] != seat)
     first = court.first_tricks_of if seat not in deal.setup.order else seat

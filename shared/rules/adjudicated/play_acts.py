@@ -176,11 +176,17 @@ def opponents(deal: Deal, hand: int) -> tuple[int, ...]:
     if play is None:
         return ()
     if game.contract == ALL_PASS:
-        return (play.course.player_of[play.course.after[hand]],)
+        return (_next_player(play, hand),)
     if hand != game.declarer:
         return (game.declarer,)
     opposed = defenders(deal.setup.players, deal.setup.dealer, game.declarer)
     return tuple(dict.fromkeys(play.course.player_of[seat] for seat in opposed))
+
+
+def _next_player(play: Play, hand: int) -> int:
+    """Whoever plays the next hand that is not the same player's: of two, the other (Decision 19)."""
+    own, after = player(play, hand), play.course.after[hand]
+    return play.course.player_of[after if play.course.player_of[after] != own else play.course.after[after]]
 
 
 def forfeited(court: Court, act: Act) -> tuple[Event, ...]:
