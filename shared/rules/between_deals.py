@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -15,12 +15,10 @@ from shared.rules import members, newcomer
 from shared.rules.agreement import rules_digest
 from shared.rules.convention import record
 from shared.rules.game_events import Event, NewcomerSeated, PulkaAdjourned, PulkaClosed, PulkaResumed, SubstituteSeated
+from shared.rules.pulka_state import Pulka
 from shared.rules.refusal import Refused
 from shared.rules.settlement import settlement
 from shared.rules.stakes import agreed_stake
-
-if TYPE_CHECKING:  # `pulka` imports this file
-    from shared.rules.pulka import Pulka
 
 Evolve: TypeAlias = "Callable[[Pulka, Event], Pulka]"
 

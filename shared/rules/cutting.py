@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shared.rules import shuffle
 from shared.rules.calling import plays_dark
 from shared.rules.game_events import CardsDealt, DeckCut, Event, SeedAdded
 from shared.rules.moves import AnyMove, Cut, Seed
+from shared.rules.pulka_state import Pulka
 from shared.rules.refusal import Refused
 from shared.rules.series import is_forced
 from shared.rules.shuffle import HIGHEST_CUT, LOWEST_CUT, TALON, hand_label
-
-if TYPE_CHECKING:  # `pulka` imports this file
-    from shared.rules.pulka import Pulka
 
 LONGEST_SEED = 64  # hex digits: 32 bytes, as much as the shuffle's key holds
 

@@ -14,11 +14,10 @@ import msgspec
 
 from shared.rules import between_deals, cutting, members, revealing, seat_draw, shuffle
 from shared.rules import deal as deals
-from shared.rules.adjudicated import deciding, offering, sheet_entries
+from shared.rules.adjudicated import deciding, sheet_entries
 from shared.rules.adjudicated.court import Court, Maker, court_terms, game_of
 from shared.rules.adjudicated.sheet_entries import Paper
-from shared.rules.amount import written
-from shared.rules.convention import PRESETS, Convention, from_record, record
+from shared.rules.convention import from_record, record
 from shared.rules.deal import Deal
 from shared.rules.game_events import (
     AllPassed,
@@ -54,184 +53,40 @@ from shared.rules.moves import (
     Expose,
     Join,
     Peek,
-    Remedy,
     Ruling,
     Seed,
 )
+from shared.rules.pulka_state import OpenPulka, Pulka, Secrets, StartDeal
 from shared.rules.refusal import Refused
-from shared.rules.seat_draw import SeatDraw
-from shared.rules.series import Series, is_forced, next_dealer, series_of
+from shared.rules.series import is_forced, next_dealer, series_of
 from shared.rules.settlement import closed_reason, settlement
-from shared.rules.sheet import Sheet, empty_sheet, write
-from shared.rules.shuffle import ABSENT_CUT
+from shared.rules.sheet import empty_sheet, write
 from shared.rules.stakes import agreed_stake
+from shared.rules.turns import (
+    awaits_confirmation,
+    cutter,
+    deal_is_due,
+    default_move,
+    entries_due,
+    legal_moves,
+    offer,
+    phase,
+    to_act,
+    waits_for_answer,
+)
+
+__all__ = [
+    "OpenPulka", "Pulka", "Secrets", "StartDeal", "awaits_confirmation", "cutter", "deal_is_due", "decide", "decide_join",
+    "default_move", "entries_due", "evolve", "legal_moves", "offer", "open_pulka", "pause_over", "phase", "settles_next", "start_deal",
+    "to_act", "waits_for_answer",
+]  # fmt: skip
 
 BY_CONSENT = "by_consent"  # why a pulka closed before its own end (5.4.18)
-
-
-class Secrets(msgspec.Struct, frozen=True, gc=False):
-    """What of the present deal nobody may know before it is revealed, as text.
-
-    `seen` are the hands that the resting dealer looked at; `returned` the hand and the talon made of an early taker's cards (3.3.17).
-    """
-
-    server_seed: str = ""
-    hands: tuple[str, ...] = ()
-    talon: str = ""
-    discard: str | None = None
-    seen: tuple[int, ...] = ()
-    returned: dict[str, str] = {}
-
-
-class Pulka(msgspec.Struct, frozen=True):
-    """A match as its events left it. `status` is `waiting`, `playing`, `over` or `refused`; `number` counts deals from 1, `void` those
-    of them that were dealt anew.
-
-    `dealer` deals the present deal, `next_dealer` the one after it. `series` is what the last deal left to this one: all-pass deals in a
-    row, bombs. `commitment` is "" between two deals. What was agreed (convention, players, target, seats, terms) means nothing before the
-    pulka is opened. `stopping`: it ends with this deal.
-    """
-
-    table_id: str
-    status: str = "waiting"
-    convention: Convention = PRESETS["code"]
-    rules_digest: str = ""
-    players: int = 0
-    target: int | None = None
-    seats: tuple[str, ...] = ()
-    terms: dict[str, Any] = {}
-    sheet: Sheet = empty_sheet(0)
-    dealer: int = 0
-    next_dealer: int = 0
-    number: int = 0
-    void: int = 0
-    series: Series = Series()
-    commitment: str = ""
-    seeds: tuple[tuple[int, str], ...] = ()
-    cut_at: int | None = None
-    secrets: Secrets = Secrets()
-    deal: Deal | Court | None = None
-    draw: SeatDraw | None = None
-    members: Members = Members()
-    settlement: dict[str, Any] | None = None
-    stopping: bool = False
-    paper: Paper | None = None
-
-
-# ---- Commands of the service itself; a seat's are moves. ---------------------------------------------------------------
-
-
-class OpenPulka(msgspec.Struct, frozen=True):
-    """Begin a match on resolved terms, which `rules_digest` covers; `lot` is a random number that draws the first dealer (3.2.1).
-
-    Where the terms say `"seating": "drawn"`, `draw_seed` (64 hex digits, the server's secret) is what the draw for seats begins with.
-    """
-
-    convention: Convention
-    rules_digest: str
-    players: int
-    target: int | None
-    seats: tuple[str, ...]
-    terms: dict[str, Any]
-    lot: int
-    draw_seed: str = ""
-
-
-class StartDeal(msgspec.Struct, frozen=True):
-    """Begin deal `number` with the server's secret `seed` (64 hex digits)."""
-
-    number: int
-    seed: str
-
-
-def phase(pulka: Pulka) -> str:
-    """`waiting`, `draw`, `between_deals`, `cut`, the deal's own phase, or `over`; `scored` while a result waits to be confirmed."""
-    if pulka.status != "playing":
-        return "over" if pulka.status == "over" else "waiting"
-    if pulka.paper is not None and pulka.paper.asked is not None:
-        return "remedy"
-    if pulka.deal is not None:
-        return "scored" if awaits_confirmation(pulka) else pulka.deal.phase
-    if pulka.draw is not None:
-        return "draw"
-    return "cut" if pulka.commitment else "between_deals"
-
-
-def deal_is_due(pulka: Pulka) -> bool:
-    """Whether the next deal is to begin: not while the pulka is adjourned."""
-    return phase(pulka) == "between_deals" and not pulka.members.adjourned
-
-
-def cutter(pulka: Pulka) -> int:
-    """The dealer's right neighbour (3.2.5)."""
-    return (pulka.dealer - 1) % pulka.players
-
-
-def to_act(pulka: Pulka) -> int | None:
-    """The seat whose move the table waits for, if it waits for a seat."""
-    if pulka.paper is not None and pulka.paper.asked is not None:
-        return pulka.paper.asked.waiting[0]
-    if pulka.deal is not None:
-        return pulka.deal.to_act
-    if pulka.draw is not None:
-        return pulka.draw.to_act
-    return cutter(pulka) if phase(pulka) == "cut" else None
 
 
 def settles_next(pulka: Pulka) -> bool:
     """Whether the pulka is settled instead of dealt on, once the players have had the time to write what is due (4.2.9)."""
     return pulka.paper is not None and bool(pulka.paper.deal) and phase(pulka) == "between_deals" and bool(_closing(pulka))
-
-
-def entries_due(pulka: Pulka, seat: int) -> tuple[Entry, ...]:
-    """What `seat` has still to write for the last deal, where each keeps his own columns (4.2.4)."""
-    paper = pulka.paper
-    if paper is None or not paper.open or paper.asked is not None or pulka.status != "playing":
-        return ()
-    wrote = dict(paper.wrote)
-    return tuple(
-        Entry(column, written(number), on)  # type: ignore[arg-type]  # the columns of a score's entries
-        for (owner, column, on), number in paper.due
-        if owner == seat and number and (owner, column, on) not in wrote
-    )
-
-
-def waits_for_answer(pulka: Pulka) -> bool:
-    """Whether somebody must answer before the game goes on (`incidents.py`)."""
-    return pulka.deal is not None and pulka.deal.pending is not None
-
-
-def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
-    """Every move that `seat` may make now; of the cuts, and of the cards to draw, one."""
-    if pulka.paper is not None and pulka.paper.asked is not None:
-        return (Remedy("accept"), Remedy("pass")) if to_act(pulka) == seat else ()
-    if isinstance(pulka.deal, Court):
-        return offering.legal_moves(pulka.deal, seat)
-    if pulka.deal is not None:
-        return deals.legal_moves(pulka.deal, seat)
-    return (default_move(pulka),) if to_act(pulka) == seat else ()
-
-
-def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
-    """`legal_moves` as documents; a discard without its cards, which are free (docs/formats.md: Deal record)."""
-    if pulka.paper is not None and pulka.paper.asked is not None:
-        return [msgspec.to_builtins(move) for move in legal_moves(pulka, seat)]
-    if isinstance(pulka.deal, Court):
-        return offering.offer(pulka.deal, seat)
-    if pulka.deal is not None:
-        return deals.offer(pulka.deal, seat)
-    return [msgspec.to_builtins(move) for move in legal_moves(pulka, seat)]
-
-
-def default_move(pulka: Pulka) -> AnyMove:
-    """The move that is made for the seat on turn when its time runs out."""
-    if pulka.paper is not None and pulka.paper.asked is not None:
-        return Remedy("pass")
-    if isinstance(pulka.deal, Court):
-        return offering.default_move(pulka.deal)
-    if pulka.draw is not None:
-        return Draw(pulka.draw.free)
-    return deals.default_move(pulka.deal) if pulka.deal is not None else Cut(ABSENT_CUT)
 
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
@@ -461,11 +316,6 @@ def decide_join(pulka: Pulka, player: str, move: Join) -> tuple[Event, ...] | Re
     if pulka.status == "over":
         return Refused("pulka_over", "4.2.15", "The pulka is over; its sheet is settled.")
     return between_deals.decided(pulka, members.decide_join(pulka.members, pulka.seats, player, move), evolve)
-
-
-def awaits_confirmation(pulka: Pulka) -> bool:
-    """Whether the deal is over and waits to be confirmed by all, or for the pause after it to end (adjudicated tables only)."""
-    return isinstance(pulka.deal, Court) and pulka.deal.awaits_confirmation
 
 
 def pause_over(pulka: Pulka, *, time_up: bool = False) -> tuple[Event, ...]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from shared.rules import shuffle
 from shared.rules.game_events import CardsDiscarded, DarkTalonTaken, DealRevealed, Event, HandSeen
 from shared.rules.irregular_events import Peeked, TalonReturned, TalonTakenEarly
+from shared.rules.pulka_state import Pulka
 from shared.rules.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON, hand_label, seen_label
-
-if TYPE_CHECKING:  # `pulka` imports this file
-    from shared.rules.pulka import Pulka
 
 
 def with_salts(pulka: Pulka, events: tuple[Event, ...]) -> list[Event]:
