@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from functools import reduce
 
-import msgspec
 import pytest
-from hypothesis import given as examples
-from hypothesis import settings
-from hypothesis import strategies as st
 
-from shared.rules.cards import CARDS, card_numbers, mask_of
-from shared.rules.claiming import hands_of, may_claim
+from shared.rules.cards import mask_of
 from shared.rules.deal import decide, default_move, evolve, legal_moves, offer
 from shared.rules.exposed import lying
-from shared.rules.game_events import CardExposed, ClaimAnswered, ClaimMade, DealEvent, DealScored, HeldToLine, RemedyAsked, RemedyChosen
+from shared.rules.game_events import CardExposed, ClaimAnswered, ClaimMade, HeldToLine, RemedyAsked, RemedyChosen
 from shared.rules.moves import Answer, Bid, Claim, Concede, Play, Remedy
 from shared.rules.refusal import Refused
 from shared.rules.replay import replay_document
-from tests.rules.test_deal_properties import as_offered, every_move
-from tests.rules.words import FIRST, SECOND, THIRD, after, shuffled, table
+from tests.rules.words import FIRST, SECOND, THIRD, after, table
 from tests.spec import given
 
 YES, NO = Answer(accept=True), Answer(accept=False)
@@ -352,44 +345,6 @@ def test_a_record_with_a_refused_claim_says_which_cards_may_be_named():
     answer = replay_document(record(*refused, *named))
     assert (answer["phase"], answer["to_act"]) == ("play", 1)
     assert answer["events"][-1] == {"type": "CardPlayed", "seat": 0, "card": "AH", "by": 0}
-
-
-def claims(rng, deal, seat):
-    """A claim of the seat on turn that may make one, with a plan or without."""
-    own = [CARDS[card] for card in card_numbers(deal.held(seat))] if seat in hands_of(deal, seat) else []
-    line = tuple(rng.sample(own, rng.randint(0, len(own)))) or None
-    return Claim(0 if deal.contract == "misere" else rng.randint(0, 10 - sum(deal.tricks)), line)
-
-
-def all_that_is_taken(deal):
-    """Every move of those that could be sent that `decide` accepts, by seat, as it is offered."""
-    for seat in range(deal.setup.players):
-        moves = [move for move in every_move(deal) if not isinstance(decide(deal, seat, move), Refused)]
-        yield seat, {as_offered(move, seat) for move in moves}
-
-
-@settings(max_examples=150, deadline=None)  # each example is a whole deal
-@examples(st.integers(0, 2**32 - 1), st.sampled_from((2, 3, 4, 5)))
-def test_any_deal_with_claims_ends_and_its_offer_is_what_is_accepted(seed, players):
-    """Claims at random places, agreed or refused: what is offered is accepted and nothing else, and the deal is scored (3.9.14.4)."""
-    rng = random.Random(seed)
-    deal, events = shuffled(rng, rng.choice(("sochi", "leningrad")), players), []
-    start = deal
-    while deal.phase != "scored":
-        seat = deal.to_act
-        choices = [move for move in legal_moves(deal, seat) if not isinstance(move, Concede)]
-        if deal.pending is not None or (deal.incidents is not None and rng.random() < 0.1):
-            assert all(taken == set(legal_moves(deal, one)) for one, taken in all_that_is_taken(deal))
-        move = rng.choice(choices[: 3 if deal.phase == "auction" else None])
-        if may_claim(deal, seat) and rng.random() < 0.2:
-            move = claims(rng, deal, seat)
-        decided = decide(deal, seat, move)
-        assert not isinstance(decided, Refused)
-        events += decided
-        deal = reduce(evolve, decided, deal)
-    assert isinstance(events[-1], DealScored)
-    stored = msgspec.json.decode(msgspec.json.encode(events), type=list[DealEvent])
-    assert reduce(evolve, stored, start) == deal
 
 
 def test_3_9_14_a_named_card_is_told():

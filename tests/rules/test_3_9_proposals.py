@@ -14,10 +14,7 @@ from hypothesis import strategies as st
 from shared.rules.deal import decide, evolve, legal_moves
 from shared.rules.ending import outcome_of
 from shared.rules.game_events import (
-    ActTakenBack,
     BargainStruck,
-    DealEvent,
-    DealScored,
     PauseAgreed,
     ProposalAnswered,
     ProposalMade,
@@ -354,31 +351,3 @@ def test_a_record_with_proposals_replays_to_its_score():
     answer = replay_document({"convention": "sochi", "players": 3, "dealer": 2, "moves": moves, **cards})
     assert (answer["phase"], answer["tricks"], answer["score"]["pool"]) == ("scored", [10, 0, 0], [2, 0, 0])
     assert [event["type"] for event in answer["events"]][-3:] == ["ProposalAnswered", "ProposalAnswered", "DealScored"]
-
-
-PROPOSALS = (PAUSING, STOPPING, BACK, Propose("older_trick", trick=1), Propose("settle_contract", tricks=10), Propose("bargain", tricks=6))
-
-
-@settings(max_examples=100, deadline=None)  # each example is a whole deal
-@examples(st.integers(0, 2**32 - 1), st.sampled_from((3, 4)))
-def test_any_deal_with_proposals_ends_and_folds_from_its_stored_events(seed, players):
-    """Proposals of anybody at any time, agreed or refused: the deal is scored once, and its stored events fold to the same end."""
-    rng = random.Random(seed)
-    start = deal = shuffled(rng, rng.choice(("sochi", "leningrad")), players)
-    events = []
-    while deal.phase != "scored":
-        seat = deal.to_act
-        moves = [move for move in legal_moves(deal, seat) if not isinstance(move, Concede)]
-        move = rng.choice([YES, YES, NO] if YES in moves else moves[: 3 if deal.phase == "auction" else None])
-        if deal.pending is None and rng.random() < 0.2:
-            proposer, wanted = rng.randrange(players), rng.choice(PROPOSALS)
-            if not isinstance(decide(deal, proposer, wanted), Refused):
-                seat, move = proposer, wanted
-        decided = decide(deal, seat, move)
-        assert not isinstance(decided, Refused), (move, decided)
-        events += decided
-        deal = reduce(evolve, decided, deal)
-    assert sum(isinstance(event, DealScored) for event in events) == 1
-    assert not any(isinstance(event, ActTakenBack) for event in events) or deal.phase == "scored"
-    stored = msgspec.json.decode(msgspec.json.encode(events), type=list[DealEvent])
-    assert reduce(evolve, stored, start) == deal
