@@ -1,4 +1,5 @@
 """What a built-in player says to claims and proposals: yes to what he can prove, or what costs him nothing; else no (3.9.14.4, 3.9.22).
+And which card of a refused claimer he names.
 
 A claim is proved without search: the claimer, on lead, has so many tricks that stand whatever the others hold. Cards that nobody has shown
 count against him.
@@ -112,3 +113,36 @@ def _all_mine(view: dict[str, Any], tricks: list[int]) -> bool:
         return bool(tricks[declarer] == taken[declarer] + rest)
     sole = [one for one, call in enumerate(view["calls"]) if call == "whist"] == [seat]
     return bool(tricks[declarer] == taken[declarer] and (sole or tricks[seat] == taken[seat] + rest))
+
+
+# ---- exposed cards -----------------------------------------------------------------------------------------------------------
+
+
+def remedy(view: dict[str, Any]) -> dict[str, Any]:
+    """The exposed card that hurts its holder: a lead that is beaten, a high one under what he cannot take; on misere the reverse."""
+    named: list[dict[str, Any]] = [move for move in view["legal"] if move["choice"] == "card"]
+    if not named:
+        return dict(view["legal"][0])
+    holder = view["pending"]["of"]
+    beating = 0
+    for hand, text in enumerate(view["hands"]):
+        if text and hand != holder and (holder == view["declarer"] or hand == view["declarer"]):
+            beating |= mask_of(text)  # a hand of the other side that the player can see
+    table = [CARD_NUMBER[card] for _, card in view["trick"]["cards"]]
+    misere, trump = view["contract"] == MISERE, STRAINS.index(STRAIN.get(view["contract"], "NT"))
+
+    def harm(move: dict[str, Any]) -> tuple[bool, int]:
+        card = CARD_NUMBER[move["card"]]
+        loses = not _takes(card, table, trump) if table else bool(HIGHER[card] & beating)
+        return loses != misere, card & 7 if bool(table) != misere else -(card & 7)
+
+    return dict(max(named, key=harm))
+
+
+def _takes(card: int, table: list[int], trump: int) -> bool:
+    """Whether `card` takes the trick from the cards on the table."""
+    best = table[0]
+    for other in (*table[1:], card):
+        if (other >> 3 == best >> 3 and other > best) or (other >> 3 == trump != best >> 3):
+            best = other
+    return best == card

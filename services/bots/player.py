@@ -54,7 +54,8 @@ def _wanted(view: dict[str, Any], generator: random.Random, memory: Memory) -> d
         case "claim":
             return agreeing.answer(view, memory)
         case "remedy":
-            return _remedy(view["legal"])
+            claimed = (view["pending"] or {}).get("rule") == "3.9.14.4"  # a refused claimer's cards, one by one
+            return agreeing.remedy(view) if claimed else _remedy(view["legal"])
     return dict(view["legal"][0])
 
 

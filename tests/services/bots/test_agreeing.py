@@ -3,10 +3,12 @@
 import random
 from functools import reduce
 
+import msgspec
 import pytest
 
-from services.bots.agreeing import answer, safe_misere, sure_tricks
+from services.bots.agreeing import answer, remedy, safe_misere, sure_tricks
 from services.bots.memory import Memory
+from services.bots.player import choose
 from services.bots.sight import HIGHER
 from services.table.table import Table
 from services.table.view import view
@@ -14,7 +16,7 @@ from shared.rules import pulka as match
 from shared.rules.cards import CARD_NUMBER, CARDS, card_numbers, mask_of
 from shared.rules.convention import PRESETS
 from shared.rules.deal import decide, evolve, legal_moves
-from shared.rules.moves import Answer, Claim, Play, Propose
+from shared.rules.moves import AnyMove, Claim, Play, Propose
 from tests.rules.words import after
 from tests.rules.words import table as dealt_table
 from tests.services.bots.offline import dealt, play, seen_by
@@ -123,6 +125,32 @@ def test_a_settlement_that_leaves_him_everything_is_accepted(seat, calls, tricks
     assert accepts(seen(seat=seat, calls=calls, tricks=[3, 1, 2], pending=pending)) is accept
 
 
+def named(cards, trick=(), **changed):
+    """The card of the declarer's that a defender names, of those that may be named."""
+    legal = [{"type": "remedy", "choice": "card", "card": card} for card in cards.split()] + [{"type": "remedy", "choice": "pass"}]
+    asks = {"what": "remedy", "of": 0, "choices": ["card", "pass"], "cards": cards.split(), "rule": "3.9.14.4", "asked": [1]}
+    table = {"number": 3, "leader": trick[0][0] if trick else None, "talon": None, "cards": list(trick)}
+    return remedy(seen(**{"pending": asks, "legal": legal, "trick": table} | changed))["card"]
+
+
+@pytest.mark.parametrize(
+    ("cards", "trick", "contract", "card"),
+    [
+        ("AS KS 9D", (), "6S", "9D"),  # led to the queen of diamonds that he holds
+        ("8D 9D", (), "6S", "8D"),
+        ("AS KS", (), "6S", "KS"),  # nothing beats it: the least of them
+        ("KD 7D", ((1, "AD"),), "6S", "KD"),  # a king under the ace
+        ("KD 7D", ((1, "QD"),), "6S", "7D"),  # but not a king that takes
+        ("9S TS", ((1, "QD"),), "6S", "TS"),  # every trump takes: the higher one
+        ("KD 9D", (), "misere", "KD"),  # on misere the lead that nobody takes
+        ("8D 7D", ((1, "QD"),), "misere", "7D"),  # and the low card that he would need
+    ],
+)
+def test_the_card_that_hurts_is_named(cards, trick, contract, card):
+    """Of a refused claimer's cards a built-in player names one that loses what it could, and legally (3.9.14.4)."""
+    assert named(cards, trick, contract=contract) == card
+
+
 # ---- what is proved is so ----------------------------------------------------------------------------------------------------
 
 
@@ -218,10 +246,10 @@ def test_built_in_players_answer_everything_and_the_deal_ends(players):
                 if not isinstance(made, tuple):
                     continue
                 asked = reduce(match.evolve, made, at)
-                while match.waits_for_answer(asked) and match.phase(asked) == "claim":
-                    reply = answer(seen_by(asked, match.to_act(asked)), NEW)
+                while match.waits_for_answer(asked):
+                    reply = choose(seen_by(asked, match.to_act(asked)), generator, NEW)
                     answers += 1
-                    done = match.decide(asked, match.to_act(asked), Answer(reply["accept"]))
+                    done = match.decide(asked, match.to_act(asked), msgspec.convert(reply, AnyMove))
                     assert isinstance(done, tuple)
                     asked = reduce(match.evolve, done, asked)
     assert answers > 100
