@@ -136,7 +136,8 @@ def remedy(view: dict[str, Any]) -> dict[str, Any]:
         loses = not _takes(card, table, trump) if table else bool(HIGHER[card] & beating)
         return loses != misere, card & 7 if bool(table) != misere else -(card & 7)
 
-    return dict(max(named, key=harm))
+    worst = max(named, key=harm)
+    return dict(worst)
 
 
 def _takes(card: int, table: list[int], trump: int) -> bool:
