@@ -115,9 +115,10 @@ def test_3_9_14_4_who_answers_a_claim(words, players, claimer, asked):
     """A declarer's claim goes to each who plays a defender's cards, clockwise; a whister's to the declarer, then the other whister."""
     deal = done(after(table(players=players), words), Claim(0))
     assert (deal.phase, deal.pending.seat, deal.pending.waiting, deal.to_act) == ("claim", claimer, asked, asked[0])
-    for seat in asked[:-1]:
+    for place, seat in enumerate(asked[:-1], 1):
         given(deal).when(seat, YES).then(ClaimAnswered(seat, accept=True))
         deal = done(deal, YES)
+        assert deal.pending.waiting == asked[place:]
     assert deal.to_act == asked[-1]
     assert done(deal, YES).phase == "scored"
 
@@ -160,6 +161,7 @@ def test_an_answer_without_a_question_is_refused():
         (f"{PAIR} AS 8S 9D KS 7S 8D", 5, [7, 2, 1]),
         (f"{OPEN} AS", 2, [8, 2, 0]),  # a whister's claim leaves the rest to the declarer
         (f"{PAIR} AS 8S", 3, [7, 0, 3]),
+        (f"{GAME} pass whist open AS", 2, [8, 0, 2]),  # the whister's own seat, whichever hand is on turn
         ("misere pass pass 7C/8C", 0, [0, 5, 5]),
     ],
 )
@@ -183,6 +185,7 @@ def test_3_8_8_a_dealer_who_whists_has_the_rest_at_a_defender():
     """The resting dealer takes no trick himself; what the declarer does not claim lies left of him (3.8.8)."""
     deal = done(after(table(players=4), f"{GAME} pass pass whist"), Claim(6), YES)
     assert tricks(deal) == [6, 4, 0, 0]
+    assert tricks(done(after(table(players=4), f"{GAME} pass pass whist AS"), Claim(2), YES)) == [8, 2, 0, 0]  # his own claim too
     assert [entry for entry in deal.score.entries if entry["seat"] == 3] == [
         {"seat": 3, "column": "whists", "on": 0, "amount": 8, "rule": "3.8.8", "why": "all of the defence: 4 tricks at 2"}
     ]
@@ -220,7 +223,7 @@ def test_3_9_14_4_two_defenders_are_asked_in_turn():
     deal = done(after(table(), PAIR), Claim(10), NO)
     assert (deal.to_act, deal.pending.waiting) == (1, (1, 2))
     deal = done(deal, Remedy("pass"))
-    assert (deal.phase, deal.to_act) == ("remedy", 2)
+    assert (deal.phase, deal.to_act, deal.pending.waiting) == ("remedy", 2, (2,))
     given(deal).when(1, Remedy("pass")).then_refused("not_your_turn", "3.9.14")
     assert legal_moves(done(deal, Remedy("card", card="9S")), 0) == (Play("9S"), Concede())
     assert len(legal_moves(done(deal, Remedy("pass")), 0)) == 11

@@ -116,6 +116,38 @@ def test_3_9_14_4_a_whole_hand_goes_before_single_cards():
     assert allowed(deal) == mask_of("AC KC QC JC TC 9C QD JD")
 
 
+def test_3_9_14_4_a_single_card_that_may_be_named_needs_no_question():
+    """Where only one is not absurd it must be played, and nobody is asked (3.9.14.4)."""
+    deal = after(evolve(after(table(), DRAWN), CardExposed(1, "AC QD", "name", (0,), "3.9.14.4")), "QS")
+    assert (deal.phase, deal.to_act, playable(deal)) == ("play", 1, {"QD"})
+
+
+def test_who_leaves_it_to_others_names_nothing():
+    """A card that stands beside another choice means nothing (3.9.14)."""
+    deal = exposed(after(table(), PAIR), 0, "AH", "demand", 1, rule="3.9.14.2")
+    assert len(playable(done(deal, Remedy("pass", card="AH")))) == 10
+
+
+def test_a_question_of_another_kind_binds_no_card():
+    """Only what was asked about exposed cards is about the next card; another choice is its asker's affair."""
+    deal = evolve(after(table(), PAIR), RemedyAsked("redeal", (1,), 0, ("redeal", "card"), "AS", "3.2.15"))
+    assert (deal.phase, deal.to_act, deal.pending.about) == ("remedy", 1, "redeal")
+    back = done(deal, Remedy("card", card="AS"))
+    assert (back.phase, back.to_act, back.incidents, len(playable(back))) == ("play", 0, None, 10)
+
+
+def test_a_command_of_a_later_version_counts_as_the_usual_one():
+    """An event that says more than this version knows still exposes the card (3.9.14)."""
+    deal = evolve(after(table(), DRAWN), CardExposed(1, "QD", "another", (0,), "3.9.14.1"))
+    assert choices(after(deal, "QS")) == {"card", "forbid"}
+
+
+def test_nothing_lies_exposed_that_was_not_shown():
+    """Of the other cards in the hand none lies on the table (3.9.14)."""
+    deal = exposed(after(table(), PAIR), 1, "QD", "forbid", 0)
+    assert (lying(deal, 1), lying(deal, 2)) == (mask_of("QD"), 0)
+
+
 def test_no_question_between_a_trick_and_what_follows_it():
     """The question about the next trick's lead comes behind all that the last card of a trick causes (3.9.5)."""
     deal = evolve(after(table(), f"{PAIR} AS 8S"), CardExposed(0, "AH AD", "name", (1, 2), "3.9.14.4"))
