@@ -280,6 +280,30 @@ def test_3_9_14_4_no_lead_from_under_the_highest_card():
     given(deal).when(1, Remedy("card", card="9C")).then_refused("call_not_allowed", "3.9.14.4")
 
 
+def test_3_9_14_4_when_the_ace_is_gone_the_king_is_the_highest():
+    """What was played counts no more: under the ace a king is led from freely, after it nothing is led from under the king [conv]."""
+    hands = ("AS KS QS JS TS KC 9C AD AH KH", "9S 8S AC QC JC TC QD JD TD 9D", "7S 7C 8D QH JH TH 9H 8H 7H KD")
+    before = after(table(hands=hands, talon="8C 7D"), "6S pass pass 8C/7D 6S whist pass closed")
+    assert {"KC", "9C"} <= nameable(done(before, Claim(10), NO))  # a low card, while another holds the highest
+    gone = after(before, "AS 9S 7S KS 8S 7C AH AC 7H")  # the ace was thrown
+    assert nameable(done(gone, Claim(7), NO)) == {"QS", "JS", "TS", "KC", "AD", "KH"}
+
+
+def test_3_9_14_4_one_card_above_is_enough():
+    """A nine is led from under the ace when only the ten is out, and the cards between are as good as the ace [conv]."""
+    hands = ("AS KS QS JS TS AC KC QC JC 9C", "9S 8S TC 8C AH KH QD JD TD 9D", "7S 7C 8D QH JH TH 9H 8H 7H AD")
+    deal = done(after(table(hands=hands, talon="KD 7D"), "6S pass pass KD/7D 6S whist pass open"), Claim(10), NO)
+    assert nameable(deal) == {"AS", "KS", "QS", "JS", "TS", "AC", "KC", "QC", "JC"}
+
+
+def test_3_9_14_4_following_suit_any_card_may_be_named():
+    """Only leads and throws can be absurd in a trick game; who follows may be told to play the ace [conv]."""
+    hands = (ACE_OF_CLUBS, "9S 8S KC QC JC TC QD JD TD 9D", "7S 7C 8D QH JH TH 9H 8H 7H AD")
+    before = after(table(hands=hands, talon="KD 7D"), "6S pass pass KD/7D 6S whist pass closed AH 8S")
+    deal = done(before, Play("QH"), Play("KC"), Play("7C"), Claim(8), NO)
+    assert nameable(deal) == {"AC", "9C", "8C"}
+
+
 def test_3_9_14_4_no_throwing_the_highest_card():
     """Who can neither follow nor trump is not made to throw the highest card of a suit while he has another (3.9.14.4) [conv]."""
     deal = done(after(table(), f"{PAIR} AS 8S 9D KS 7S 8D QS"), Claim(0), NO)
@@ -289,7 +313,7 @@ def test_3_9_14_4_no_throwing_the_highest_card():
 
 def test_3_9_14_4_on_misere_no_card_that_takes():
     """On misere a card that takes is not named while another does not (3.9.14.4) [conv]."""
-    hands = ("9S TS 7C 8C 9C TC 7D 8D 9D TD", "7S 8S JS QS JC QC JD QD 7H 8H", "KS AS KC AC KD AD 9H TH JH QH")
+    hands = ("9S TS 7C 8C 9C TC 7D 8D 9D TD", "7S 8S JS AS JC QC JD QD 7H 8H", "KS QS KC AC KD AD 9H TH JH QH")
     deal = after(table(hands=hands, talon="KH AH"), "pass misere pass KH/AH")
     led = done(deal, Play("9S"), Claim(0), YES, NO)
     assert (led.to_act, nameable(led)) == (2, {"7S", "8S"})

@@ -71,10 +71,10 @@ def test_3_9_14_on_his_own_lead_it_cannot_be_forbidden():
     """The holder who leads leads it (3.9.14); of several the opponent says which."""
     deal = after(exposed(after(table(), f"{PAIR} AH"), 1, "QD", "forbid", 0), "8S QH")
     assert (deal.phase, deal.to_act, playable(deal)) == ("play", 1, {"QD"})
-    several = after(exposed(after(table(), f"{PAIR} AH"), 1, "QD 9C", "forbid", 0), "8S QH")
+    several = after(exposed(after(table(), f"{PAIR} AH"), 1, "JD KC", "forbid", 0), "8S QH")
     assert (several.phase, several.to_act, choices(several)) == ("remedy", 0, {"card"})
-    assert default_move(several) == Remedy("card", card="9C")
-    assert playable(done(several, Remedy("card", card="9C"))) == {"9C"}
+    assert default_move(several) == Remedy("card", card="JD")
+    assert playable(done(several, Remedy("card", card="KC"))) == {"KC"}
 
 
 def test_3_9_14_with_several_the_opponent_chooses_the_order():
@@ -126,6 +126,7 @@ def test_who_leaves_it_to_others_names_nothing():
     """A card that stands beside another choice means nothing (3.9.14)."""
     deal = exposed(after(table(), PAIR), 0, "AH", "demand", 1, rule="3.9.14.2")
     assert len(playable(done(deal, Remedy("pass", card="AH")))) == 10
+    assert len(playable(done(deal, Remedy("pass", card="7C")))) == 10  # not even one that he does not hold
 
 
 def test_a_question_of_another_kind_binds_no_card():
