@@ -89,11 +89,13 @@ def test_3_9_14_4_one_proposal_at_a_time_and_nothing_else_meanwhile():
         for move in (STOPPING, Claim(1), Play("AS"), Bid("pass"), Concede()):
             given(deal).when(seat, move).then_refused("claim_pending", "3.9.14.4")
     given(deal).when(1, YES).then_refused("not_your_turn", "3.9.14.4")
+    given(deal).when(0, Propose("settle_contract")).then_refused("malformed", "3.9.22")
 
 
 def test_5_4_11_nobody_proposes_for_ever():
     """A player makes so many proposals in a deal and no more (5.4.11) [conv]."""
     deal = after(table(), OPEN)
+    assert (MOST, PAUSE) == (5, 300)
     for _ in range(MOST):
         deal = done(deal, PAUSING, NO, by=2)
     given(deal).when(2, PAUSING).then_refused("call_not_allowed", "5.4.11")
@@ -217,6 +219,7 @@ def test_5_4_22_the_last_act_is_taken_back_by_consent(words, last, seat):
         ("6S", 1),  # another's call
         ("6S pass pass", 0),  # the talon was shown
         ("6S pass pass 7C/8C", 0),  # a discard stays where it is
+        (GAME, 1),  # another's order
         ("pass pass pass", 2),  # a talon card was opened
         (OPEN, 1),  # hands were laid
         (f"{OPEN} {TRICK}", 1),  # the trick is complete
@@ -292,6 +295,7 @@ def test_3_8_5_1_a_kept_guarantee_costs_nothing():
     assert deal.to_act == 3  # a resting dealer plays his plan, both hands
     deal = done(deal, Play("JS", 1), Play("TS", 2), Play("AC", 1), Play("TC", 2), Claim(0), YES)
     assert not [entry for entry in deal.score.entries if entry["rule"] == "3.8.5.1"]
+    assert "infractions" not in deal.score.outcome
 
 
 @pytest.mark.parametrize(
@@ -309,6 +313,8 @@ def test_3_8_5_1_a_plan_is_disputed_over_open_hands_before_the_defence_plays(wor
     """Passer, other defender, resting dealer or the whister himself; not the declarer, not in closed play, not later (3.8.5.1)."""
     given(table(), words).when(seat, Propose("bargain", tricks=6)).then_refused(code, "3.8.5.1")
     given(table(), OPEN).when(2, Propose("bargain", tricks=(6, 4, 1))).then_refused("claim_out_of_range", "3.8.5.1")
+    checked = after(table({"preset": "sochi", "ten": "checked"}), "10S pass pass 7C/8C 10S")  # laid, but each for himself
+    given(checked).when(1, Propose("bargain", tricks=10)).then_refused("wrong_phase", "3.8.5.1")
 
 
 def test_3_8_5_1_a_passers_plan_in_open_play():
