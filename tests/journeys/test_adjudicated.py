@@ -320,3 +320,27 @@ def history(person, table):
     answer = person.get(f"/v1/tables/{table}/events?follow=false&after=0", headers={"Accept": "application/x-ndjson"})
     frames = [msgspec.json.decode(line) for line in answer.text.splitlines()]
     return [frame for frame in frames if frame["frame"] == "commit"]
+
+
+def test_4_2_16_the_arbiter_sees_all_cards_and_rules(club):
+    """He has no seat, sees every hand and tells nobody; his ruling stands instead of the rule's own fine, with his reason in the books."""
+    room = Courtroom(club, arbiter=True).bids("6S pass pass").orders().whists()
+    seen = room.judge.view(room.table)
+    assert (seen["seat"], seen["legal"]) == (None, [])
+    assert [hand.split() for hand in seen["hands"]] == [room.hand(seat) for seat in range(3)]
+    assert len(seen["discard"].split()) == 2
+    assert room.judge.post(f"/v1/lobby/tables/{room.table}/seats", {}).json()["code"] == "arbiter_has_no_seat"
+    room.default()
+    room.does(room.first, type="peek", what="discard")
+    called = room.does("arbiter", type="call_attention", rule="3.4.9", seat=room.first)
+    assert (called[0]["by"], types(called)) == ("arbiter", ["AttentionCalled", "FineWritten"])
+    room.refused(room.second, "not_your_turn", type="ruling", rule="3.4.9", seat=room.first, reason="so I say", redeal=True)
+    written = [{"seat": room.first, "column": "mountain", "amount": 3}]
+    ruled = room.does("arbiter", type="ruling", rule="3.4.9", seat=room.first, reason="a look by mistake", entries=written)
+    assert (ruled[0]["type"], ruled[0]["by"]) == ("Ruled", "arbiter")
+    room.plays_out()
+    outcome = room.confirms()["outcome"]
+    fine = (room.first, "mountain", None, 3)
+    assert plain(room.written()) == sorted([*six(room, outcome["tricks"]), fine], key=str)
+    assert [one["why"] for one in room.scored()["entries"] if one["rule"] == "3.4.9"] == ["a look by mistake"]
+    room.proves_itself()

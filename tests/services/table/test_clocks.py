@@ -14,9 +14,10 @@ from shared.events.sealing import TableCodec
 from shared.projections import checkpoint
 from shared.projections.projection import schema_of
 from shared.rules import pulka as match
-from shared.rules.game_events import TurnTimedOut
+from shared.rules.game_events import DealScored, PulkaClosed, TurnTimedOut
 from shared.rules.moves import Seed
-from tests.services.table.playing import TABLE_ID, Playing
+from tests.services.table.misplaying import Misplaying
+from tests.services.table.playing import PLAYERS, TABLE_ID, Playing
 
 SWEEPS_APART = 1_000  # milliseconds: less than an outage
 
@@ -170,3 +171,22 @@ class Folding:
     async def load(self, table_id, *, at_leader=False):
         self._folded.append(table_id)
         return await self._tables.load(table_id, at_leader=at_leader)
+
+
+async def test_the_pause_after_an_adjudicated_deal_and_before_the_settlement_end_by_the_clock(connection, schema):
+    """Nobody confirms: each deal is scored when its pause is over, and the pulka is settled when its players have had the time to write
+    what is due (4.2.9), without any of them moving.
+    """
+    await checkpoint.prepare(connection, schema, DDL)
+    playing = await Misplaying(wild=0.0, target=1, terms={"entries": "by_hand", "pause_s": 4}).open()
+    await runs(connection, TABLE_ID, shortest_turn((await playing.table()).terms))
+    sweeper, paused = Sweeper(playing.tables, connection), 0
+    while (table := await playing.table()).pulka.status != "over":
+        if match.awaits_confirmation(table.pulka) or match.settles_next(table.pulka):
+            (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
+            assert {type(event) for event in done.events} & {DealScored, PulkaClosed}
+            playing.now, paused = max(playing.now, sweeper.now), paused + 1
+            continue
+        due = [(seat, entry) for seat in range(3) for entry in match.entries_due(table.pulka, seat)]
+        await (playing.send(PLAYERS[due[0][0]], due[0][1]) if due else Playing.step(playing))
+    assert paused == table.pulka.number + 1
