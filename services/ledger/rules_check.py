@@ -30,13 +30,18 @@ from shared.events.sealed import Opened, matches
 from shared.projections.projection import UNAPPLICABLE
 from shared.rules import game_events as game
 from shared.rules import irregular_events as irregular
+from shared.rules import member_events as member
 from shared.rules import moves, seat_draw
 from shared.rules import pulka as match
 from shared.rules.adjudicated import recording
 from shared.rules.adjudicated.court import ARBITER, Maker
 from shared.rules.agreement import rules_digest
 from shared.rules.cards import hand_text, mask_of
-from shared.rules.game_events import DealRevealed, Event, SeatsDrawn
+from shared.rules.game_events import (
+    DealRevealed,
+    Event,
+)
+from shared.rules.member_events import SeatsDrawn
 from shared.rules.moves import AnyMove
 from shared.rules.pulka import Pulka, StartDeal
 from shared.rules.refusal import Refused
@@ -82,7 +87,7 @@ def _deals(lines: Iterable[Line]) -> Iterator[list[Line]]:
 def _opened(event: StoredTableEvent, reveal: DealRevealed | SeatsDrawn | None) -> Event:
     """The event as it was decided, its cards and seeds from the reveal. Raises `ValueError` for a box of no deal."""
     if isinstance(event, SealedSeatDrawStarted) and isinstance(reveal, SeatsDrawn):
-        return game.SeatDrawStarted(event.commitment, event.algorithm, reveal.server_seed)
+        return member.SeatDrawStarted(event.commitment, event.algorithm, reveal.server_seed)
     if not isinstance(event, SealedEvent):
         return event
     if not isinstance(reveal, DealRevealed) or isinstance(event, SealedSeatDrawStarted):
@@ -154,7 +159,7 @@ def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[E
     match first:
         case game.DealStarted(number=number, server_seed=seed):
             return match.start_deal(pulka, StartDeal(number, seed or ""))
-        case game.ConsentAsked(what="newcomer" | "substitute", player=player, seat=seat):
+        case member.ConsentAsked(what="newcomer" | "substitute", player=player, seat=seat):
             return match.decide_join(pulka, player, moves.Join(seat)) if actor == player else "Somebody else asks for a seat for him."
         case game.PulkaClosed() if actor in OWN_ACTORS and match.settles_next(pulka):
             return match.start_deal(pulka, StartDeal(pulka.number + 1, ""))
@@ -180,7 +185,7 @@ def _player(pulka: Pulka, maker: Maker) -> str | None:
 def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: tuple[Event, ...]) -> Problem | None:
     if opened.rules_digest != rules_digest(opened.convention, opened.players, opened.target, opened.terms):
         return Problem(revision, "rules_digest", "The digest in every commitment is not that of these terms.")
-    seed = next((event.server_seed or "" for event in acts if isinstance(event, game.SeatDrawStarted)), None)
+    seed = next((event.server_seed or "" for event in acts if isinstance(event, member.SeatDrawStarted)), None)
     draw = seat_draw.opened(pulka.table_id, opened, seed) if seed is not None else ()
     drawn_for = opened.terms.get("seating") == "drawn"
     if (seed is not None) != drawn_for or list(map(encode_event, (opened, *draw))) != list(map(encode_event, acts)):
@@ -200,7 +205,7 @@ def move_behind(event: Event) -> tuple[Maker, AnyMove] | None:
 
 
 _MOVES: Final[dict[type[Event], Callable[[Any], AnyMove]]] = {
-    game.SeatCardDrawn: lambda event: moves.Draw(event.place),
+    member.SeatCardDrawn: lambda event: moves.Draw(event.place),
     game.SeedAdded: lambda event: moves.Seed(event.seed),
     game.DeckCut: lambda event: moves.Cut(event.at),
     game.BidMade: lambda event: moves.Bid(event.bid, event.dark, event.no_talon),
@@ -219,9 +224,9 @@ _MOVES: Final[dict[type[Event], Callable[[Any], AnyMove]]] = {
     game.ProposalMade: lambda event: moves.Propose(event.what, event.tricks or None, event.trick or None),
     game.ProposalAnswered: lambda event: moves.Answer(event.accept),
     game.RemedyChosen: lambda event: moves.Remedy(event.choice, event.suit, event.card, event.hand),
-    game.ConsentAsked: lambda _: moves.Propose("adjourn"),
-    game.ConsentAnswered: lambda event: moves.Answer(event.accept),
-    game.PlayerLeaves: lambda _: moves.Leave(),
-    game.SettlementDemanded: lambda _: moves.Settle(),
-    game.SeatReady: lambda _: moves.Ready(),
+    member.ConsentAsked: lambda _: moves.Propose("adjourn"),
+    member.ConsentAnswered: lambda event: moves.Answer(event.accept),
+    member.PlayerLeaves: lambda _: moves.Leave(),
+    member.SettlementDemanded: lambda _: moves.Settle(),
+    member.SeatReady: lambda _: moves.Ready(),
 }

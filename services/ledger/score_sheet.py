@@ -12,7 +12,8 @@ from services.ledger.sections import Section
 from services.ledger.tables import Line, Table
 from services.ledger.who_played import seats_scored
 from shared.projections.projection import Connection
-from shared.rules.game_events import DealScored, NewcomerSeated
+from shared.rules.game_events import DealScored
+from shared.rules.member_events import NewcomerSeated
 from shared.rules.settlement import closed_reason, settlement
 from shared.rules.sheet import Sheet, empty_sheet
 from shared.rules.sheet import write as written_on

@@ -13,7 +13,7 @@ import msgspec
 from services.ledger.tables import Line, Table
 from services.ledger.view_terms import Sight
 from shared.projections.projection import Connection
-from shared.rules.game_events import NewcomerSeated
+from shared.rules.member_events import NewcomerSeated
 from shared.rules.score_file import StartDocument
 from shared.rules.sheet import Sheet, empty_sheet
 from shared.rules.sheet_document import read_sheet

@@ -14,7 +14,15 @@ import msgspec
 from services.ledger.score_sheet import Score
 from services.ledger.tables import Line
 from shared.projections.projection import Connection
-from shared.rules.game_events import NewcomerSeated, PulkaClosed, PulkaOpened, SeatsDrawn, SubstituteSeated
+from shared.rules.game_events import (
+    PulkaClosed,
+    PulkaOpened,
+)
+from shared.rules.member_events import (
+    NewcomerSeated,
+    SeatsDrawn,
+    SubstituteSeated,
+)
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS accounts (

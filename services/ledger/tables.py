@@ -17,7 +17,16 @@ from shared.events.upcast import stored_table_events
 from shared.projections.projection import Connection
 from shared.rules.amount import Amount
 from shared.rules.convention import Convention, from_record
-from shared.rules.game_events import NewcomerSeated, PulkaClosed, PulkaOpened, PulkaRefused, SeatsDrawn, SubstituteSeated
+from shared.rules.game_events import (
+    PulkaClosed,
+    PulkaOpened,
+    PulkaRefused,
+)
+from shared.rules.member_events import (
+    NewcomerSeated,
+    SeatsDrawn,
+    SubstituteSeated,
+)
 from shared.rules.stakes import read_stake
 
 DDL: Final = """

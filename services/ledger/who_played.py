@@ -9,7 +9,8 @@ import msgspec
 
 from services.ledger.tables import Line
 from shared.projections.projection import Connection
-from shared.rules.game_events import DealScored, NewcomerSeated
+from shared.rules.game_events import DealScored
+from shared.rules.member_events import NewcomerSeated
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS who_played (

@@ -26,24 +26,19 @@ from shared.rules.game_events import (
     CardExposed,
     ClaimAnswered,
     ClaimMade,
-    ConsentAnswered,
-    ConsentAsked,
     Event,
     HandSeen,
     HeldToLine,
     InvitationAnswered,
     MisereInvited,
     PauseAgreed,
-    PlayerLeaves,
     ProposalAnswered,
     ProposalMade,
     PulkaOpened,
     PulkaRefused,
     RemedyAsked,
     RemedyChosen,
-    SeatReady,
     SeedAdded,
-    SettlementDemanded,
     StopAgreed,
     TrickShown,
     TurnTimedOut,
@@ -57,6 +52,13 @@ from shared.rules.irregular_events import (
     FineWritten,
     Peeked,
     WarningGiven,
+)
+from shared.rules.member_events import (
+    ConsentAnswered,
+    ConsentAsked,
+    PlayerLeaves,
+    SeatReady,
+    SettlementDemanded,
 )
 from shared.rules.moves import AnyMove, Join
 from shared.rules.pulka import OpenPulka, Pulka, StartDeal

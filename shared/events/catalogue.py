@@ -20,6 +20,7 @@ from shared.events.lobby_events import AnyLobbyEvent, LobbyEvent
 from shared.events.sealed import Sealed
 from shared.rules import game_events as game
 from shared.rules import irregular_events as irregular
+from shared.rules import member_events as member
 from shared.rules.game_events import Event
 
 
@@ -118,7 +119,7 @@ SealedEvent = (
     | SealedTalonReturned
 )
 SecretEvent = (
-    game.SeatDrawStarted
+    member.SeatDrawStarted
     | game.DealStarted
     | game.CardsDealt
     | game.DarkTalonTaken
@@ -132,8 +133,8 @@ SecretEvent = (
 OpenEvent = (
     game.PulkaOpened
     | game.PulkaRefused
-    | game.SeatCardDrawn
-    | game.SeatsDrawn
+    | member.SeatCardDrawn
+    | member.SeatsDrawn
     | game.SeedAdded
     | game.DeckCut
     | game.MisereInvited
@@ -192,15 +193,15 @@ OpenEvent = (
     | game.DealScored
     | game.TurnTimedOut
     | game.DealRevealed
-    | game.ConsentAsked
-    | game.ConsentAnswered
-    | game.NewcomerSeated
-    | game.SubstituteSeated
-    | game.PlayerLeaves
-    | game.SettlementDemanded
-    | game.PulkaAdjourned
-    | game.SeatReady
-    | game.PulkaResumed
+    | member.ConsentAsked
+    | member.ConsentAnswered
+    | member.NewcomerSeated
+    | member.SubstituteSeated
+    | member.PlayerLeaves
+    | member.SettlementDemanded
+    | member.PulkaAdjourned
+    | member.SeatReady
+    | member.PulkaResumed
     | game.PulkaClosed
 )
 StoredTableEvent = SealedEvent | OpenEvent

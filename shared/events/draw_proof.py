@@ -16,7 +16,14 @@ from shared.events.commit import Commit
 from shared.events.sealed import Opened, matches
 from shared.events.upcast import stored_table_events
 from shared.rules import shuffle
-from shared.rules.game_events import DealRevealed, PulkaOpened, SeatCardDrawn, SeatsDrawn
+from shared.rules.game_events import (
+    DealRevealed,
+    PulkaOpened,
+)
+from shared.rules.member_events import (
+    SeatCardDrawn,
+    SeatsDrawn,
+)
 from shared.rules.seat_draw import NO_DEAL, cards_of, lowest_first
 
 

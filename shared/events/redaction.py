@@ -34,6 +34,7 @@ from shared.events.sealing import HAND, NO_SEAT, PEEKED, SEEN, Boxes, has_boxes
 from shared.events.upcast import stored_table_events
 from shared.rules import game_events as game
 from shared.rules import irregular_events as irregular
+from shared.rules import member_events as member
 from shared.rules.adjudicated.court import ARBITER, Maker
 from shared.rules.game_events import Event
 from shared.rules.irregular_events import REVOKE
@@ -85,7 +86,7 @@ class _Viewer:
 def _shown(event: StoredTableEvent, viewer: _Viewer) -> dict[str, Any]:
     match event:
         case SealedSeatDrawStarted():
-            return _object(game.SeatDrawStarted(event.commitment, event.algorithm, None))
+            return _object(member.SeatDrawStarted(event.commitment, event.algorithm, None))
         case SealedDealStarted():
             return _object(game.DealStarted(event.number, event.dealer, event.commitment, event.algorithm, None))
         case SealedCardsDealt(deal=deal):

@@ -33,6 +33,7 @@ from shared.events.sealed import Opened, Sealed, nonce_from
 from shared.events.upcast import stored_lobby_events, stored_table_events
 from shared.rules import game_events as game
 from shared.rules import irregular_events as irregular
+from shared.rules import member_events as member
 from shared.rules.game_events import Event
 from shared.rules.seat_draw import NO_DEAL
 from shared.rules.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, SERVER_SEED, TALON, framed, salt
@@ -138,7 +139,7 @@ def _sealed(event: Event, sealing: _Sealing, index: int) -> Event:
     if type(event) not in _SECRETS:
         return event
     match event:
-        case game.SeatDrawStarted(server_seed=str() as seed):
+        case member.SeatDrawStarted(server_seed=str() as seed):
             box = sealing.box(Opened(seed, salt(seed, SERVER_SEED)), NO_DEAL, SERVER_SEED, NO_SEAT, index)
             return SealedSeatDrawStarted(event.commitment, event.algorithm, box)
         case game.DealStarted(number=number, server_seed=str() as seed):
@@ -189,7 +190,7 @@ def _opened(event: Event, boxes: Boxes) -> Event:
     match event:
         case SealedSeatDrawStarted():
             seed = boxes.opened(event.server_seed, NO_DEAL, SERVER_SEED).text
-            return game.SeatDrawStarted(event.commitment, event.algorithm, seed)
+            return member.SeatDrawStarted(event.commitment, event.algorithm, seed)
         case SealedDealStarted(number=number):
             seed = boxes.opened(event.server_seed, number, SERVER_SEED).text
             return game.DealStarted(number, event.dealer, event.commitment, event.algorithm, seed)

@@ -14,7 +14,16 @@ import msgspec
 from shared.rules import members, newcomer
 from shared.rules.agreement import rules_digest
 from shared.rules.convention import record
-from shared.rules.game_events import Event, NewcomerSeated, PulkaAdjourned, PulkaClosed, PulkaResumed, SubstituteSeated
+from shared.rules.game_events import (
+    Event,
+    PulkaClosed,
+)
+from shared.rules.member_events import (
+    NewcomerSeated,
+    PulkaAdjourned,
+    PulkaResumed,
+    SubstituteSeated,
+)
 from shared.rules.pulka_state import Pulka
 from shared.rules.refusal import Refused
 from shared.rules.settlement import settlement

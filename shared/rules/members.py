@@ -17,10 +17,13 @@ from typing import Any, Final, TypeGuard
 import msgspec
 
 from shared.rules.game_events import (
-    ConsentAnswered,
-    ConsentAsked,
     DealStarted,
     Event,
+    TurnTimedOut,
+)
+from shared.rules.member_events import (
+    ConsentAnswered,
+    ConsentAsked,
     NewcomerSeated,
     PlayerLeaves,
     PulkaAdjourned,
@@ -28,7 +31,6 @@ from shared.rules.game_events import (
     SeatReady,
     SettlementDemanded,
     SubstituteSeated,
-    TurnTimedOut,
 )
 from shared.rules.moves import Answer, Join, Leave, Propose, Ready, Settle
 from shared.rules.refusal import Refused

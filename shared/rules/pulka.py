@@ -30,18 +30,20 @@ from shared.rules.game_events import (
     DeckCut,
     Event,
     HandSeen,
-    NewcomerSeated,
     PulkaClosed,
     PulkaOpened,
     PulkaRefused,
+    SeedAdded,
+    StopAgreed,
+)
+from shared.rules.irregular_events import Redealt, TalonReturned
+from shared.rules.member_events import (
+    NewcomerSeated,
     SeatCardDrawn,
     SeatDrawStarted,
     SeatsDrawn,
-    SeedAdded,
-    StopAgreed,
     SubstituteSeated,
 )
-from shared.rules.irregular_events import Redealt, TalonReturned
 from shared.rules.members import MEMBER_EVENTS, Members
 from shared.rules.moves import (
     AnyMove,

@@ -18,7 +18,15 @@ import msgspec
 
 from shared.rules import shuffle
 from shared.rules.cards import CARD_NUMBER, CARDS
-from shared.rules.game_events import Event, PulkaOpened, SeatCardDrawn, SeatDrawStarted, SeatsDrawn
+from shared.rules.game_events import (
+    Event,
+    PulkaOpened,
+)
+from shared.rules.member_events import (
+    SeatCardDrawn,
+    SeatDrawStarted,
+    SeatsDrawn,
+)
 from shared.rules.moves import AnyMove, Draw
 from shared.rules.refusal import Refused
 from shared.rules.shuffle import framed, shuffled

@@ -13,7 +13,12 @@ from shared.rules import pulka as match
 from shared.rules.agreement import rules_digest
 from shared.rules.amount import Amount
 from shared.rules.convention import record
-from shared.rules.game_events import ConsentAnswered, ConsentAsked, DealStarted, NewcomerSeated
+from shared.rules.game_events import DealStarted
+from shared.rules.member_events import (
+    ConsentAnswered,
+    ConsentAsked,
+    NewcomerSeated,
+)
 from shared.rules.moves import Answer, Join
 from shared.rules.newcomer import moved_seats, newcomers_seat, sheet_with
 from shared.rules.pulka import Pulka

@@ -12,7 +12,12 @@ from shared.rules import pulka as match
 from shared.rules import seat_draw, shuffle
 from shared.rules.cards import CARDS
 from shared.rules.convention import PRESETS
-from shared.rules.game_events import PulkaOpened, SeatCardDrawn, SeatDrawStarted, SeatsDrawn
+from shared.rules.game_events import PulkaOpened
+from shared.rules.member_events import (
+    SeatCardDrawn,
+    SeatDrawStarted,
+    SeatsDrawn,
+)
 from shared.rules.moves import Bid, Cut, Draw, Seed
 from shared.rules.pulka import OpenPulka, Pulka, StartDeal
 from shared.rules.refusal import Refused

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from shared.rules import pulka as match
 from shared.rules.game_events import (
+    PulkaClosed,
+    TurnTimedOut,
+)
+from shared.rules.member_events import (
     ConsentAnswered,
     ConsentAsked,
     PlayerLeaves,
     PulkaAdjourned,
-    PulkaClosed,
     PulkaResumed,
     SeatReady,
     SettlementDemanded,
     SubstituteSeated,
-    TurnTimedOut,
 )
 from shared.rules.members import AWAY, Members
 from shared.rules.moves import Answer, Cut, Join, Leave, Propose, Ready, Settle

@@ -14,7 +14,11 @@ from shared.events import address
 from shared.events.commit import decode
 from shared.events.sealing import TableCodec
 from shared.rules import pulka as match
-from shared.rules.game_events import NewcomerSeated, PulkaResumed, SubstituteSeated
+from shared.rules.member_events import (
+    NewcomerSeated,
+    PulkaResumed,
+    SubstituteSeated,
+)
 from shared.rules.members import AWAY
 from shared.rules.moves import Answer, Bid, Join, Leave, Propose, Ready
 from shared.web.problems import Problem
