@@ -87,9 +87,23 @@ from shared.rules.seats import active, hand_count, hands_at_play, resting
 from shared.rules.series import Series
 from shared.rules.sheet import Sheet
 
-__all__ = ["HAND_SIZE", "TALON_SIZE", "Deal", "decide", "default_move", "evolve", "first_events", "legal_moves", "offer", "open_deal"]
+__all__ = [
+    "HAND_SIZE",
+    "PREVENTED",
+    "TALON_SIZE",
+    "Deal",
+    "decide",
+    "default_move",
+    "evolve",
+    "first_events",
+    "legal_moves",
+    "offer",
+    "open_deal",
+]
 
 HAND_SIZE, TALON_SIZE = 10, 2
+#: What every move that only an adjudicated deal knows is answered with in an enforced one.
+PREVENTED = Refused("wrong_phase", "4.2.16", "An enforced table prevents irregular acts, so nothing is called or ruled here.")
 
 
 def open_deal(  # noqa: PLR0913, PLR0917 - all that a pulka brings into a deal

@@ -47,15 +47,10 @@ from shared.rules.member_events import (
 from shared.rules.members import MEMBER_EVENTS, Members
 from shared.rules.moves import (
     AnyMove,
-    CallAttention,
-    Confirm,
     Cut,
     Draw,
-    Entry,
-    Expose,
+    IrregularMove,
     Join,
-    Peek,
-    Ruling,
     Seed,
 )
 from shared.rules.pulka_state import OpenPulka, Pulka, Secrets, StartDeal
@@ -308,8 +303,8 @@ def _in_the_deal(deal: Deal | Court, seat: Maker, move: AnyMove, now: int | None
         return Refused("wrong_phase", "5.4.18", "Who sits here is the players' own affair, not the arbiter's.")
     if isinstance(deal, Court):
         return deciding.decide(deal, seat, move, now)
-    if isinstance(move, (Peek, Expose, Entry, CallAttention, Confirm, Ruling)) or not isinstance(seat, int):
-        return Refused("wrong_phase", "4.2.16", "An enforced table prevents irregular acts, so nothing is called or ruled here.")
+    if isinstance(move, IrregularMove) or not isinstance(seat, int):
+        return deals.PREVENTED
     return deals.decide(deal, seat, move)
 
 

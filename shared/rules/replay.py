@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -15,11 +15,11 @@ from shared.rules.adjudicated import offering, replaying
 from shared.rules.adjudicated.court import DEFAULT_ORDER_PAUSE_MS, Court, CourtTerms
 from shared.rules.cards import mask_of
 from shared.rules.convention import Dark, resolve
-from shared.rules.deal import HAND_SIZE, TALON_SIZE, Deal, decide, evolve, first_events, offer, open_deal
+from shared.rules.deal import HAND_SIZE, PREVENTED, TALON_SIZE, Deal, decide, evolve, first_events, offer, open_deal
 from shared.rules.decoding import convert, decode
 from shared.rules.game_events import Event
 from shared.rules.irregular_events import FineWritten
-from shared.rules.moves import DealMove
+from shared.rules.moves import DealMove, IrregularMove
 from shared.rules.recorded_deal import MOST_INFRACTIONS
 from shared.rules.recorded_infraction import InfractionDocument, infraction_document, read_infractions
 from shared.rules.refusal import Malformed, Refused
@@ -30,6 +30,7 @@ from shared.rules.settlement import pulka_closed
 from shared.rules.sheet import empty_sheet, write
 from shared.rules.sheet_document import SheetDocument, read_sheet
 
+IRREGULAR_TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(IrregularMove))
 MOST_DEALT = 12  # cards of a hand that was dealt wrongly: ten, and a pair too many
 MOST_MOVES = 1_000  # a deal has about sixty; more is no deal
 Document: TypeAlias = dict[str, Any]
@@ -87,7 +88,7 @@ def replay_document(document: bytes | str | Document) -> Document | ReplayRefuse
     for index, (seat, move) in enumerate(
         [_read_move(entry, record.players, f"moves[{index}]") for index, entry in enumerate(record.moves)]
     ):
-        decided = decide(deal, seat, move)
+        decided = PREVENTED if isinstance(move, IrregularMove) else decide(deal, seat, move)
         if isinstance(decided, Refused) and decided.code == "malformed":
             raise Malformed(f"moves[{index}]", decided.message)
         if deal.phase in ("auction", "scored") and pulka_over(deal):
@@ -223,8 +224,10 @@ def _read_cards(text: str, path: str) -> int:
         raise Malformed(path, f"{error.args[0]} stands twice") from None
 
 
-def _read_move(entry: Document, players: int, path: str) -> tuple[int, DealMove]:
-    """`entry` as a seat and its move."""
+def _read_move(entry: Document, players: int, path: str) -> tuple[int, DealMove | IrregularMove]:
+    """`entry` as a seat and its move; one that only the other mode knows is read as there, and its maker does not matter."""
+    if entry.get("type") in IRREGULAR_TYPES:
+        return 0, replaying.read_move(entry, players, path).move
     fields = dict(entry)
     if "seat" not in fields:
         raise Malformed(f"{path}.seat", "is required")

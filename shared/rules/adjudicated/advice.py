@@ -57,10 +57,15 @@ def decide_naming(court: Court, seat: int, move: Remedy, hand: int, rule: str) -
     card = CARD_NUMBER[move.card]
     if not deal.held(hand) >> card & 1:
         return Refused("card_not_held", "3.9.2", f"{move.card} is not in the hand of seat {hand}.")
-    legal = legal_cards(deal.play, deal.held(hand))
-    if not not_absurd(deal, legal) >> card & 1:
+    if not nameable(court, hand) >> card & 1:
         return Refused("call_not_allowed", rule, f"{move.card} cannot be named: it may not be played now, or it would be absurd.")
     return chosen, CardNamed(hand, move.card, rule)
+
+
+def nameable(court: Court, hand: int) -> int:
+    """The cards of `hand`, which plays next, that an opponent may name: legal and not absurd."""
+    deal = court.deal
+    return 0 if deal.play is None else not_absurd(deal, legal_cards(deal.play, deal.held(hand)))
 
 
 def answered(court: Court, hand: int, matter: str) -> Court:

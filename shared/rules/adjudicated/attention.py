@@ -64,6 +64,8 @@ def attention_called(court: Court, event: AttentionCalled) -> Court:
     after = auction_acts.acts_settled(court, event)
     if event.rule == order_acts.ADVICE_ON_ORDER:
         return order_acts.order_fixed(after, event)
+    if event.rule == dealing_faults.FAULT:
+        return replace(after, dealer_warned=True)
     if event.act < 0:
         return after
     match court.acts[event.act].kind:
@@ -117,7 +119,7 @@ def _without_an_act(court: Court, maker: Maker, move: CallAttention) -> Decided 
         who = move.seat if move.seat is not None else maker
         return disputes.disputed(court, maker, who if isinstance(who, int) else NOBODY)
     if move.rule in dealing_faults.FAULTS:
-        return dealing_faults.dealt_wrongly(court, maker, move.rule, deal.setup.dealer if move.seat is None else move.seat)
+        return dealing_faults.dealt_wrongly(court, maker, move.rule, move.seat)
     return None
 
 

@@ -117,9 +117,11 @@ class Court(msgspec.Struct, frozen=True, gc=False):
     * `acts`: all irregular acts; `called`: the one that attention was called to last. `infractions`: what will be scored.
     * Auction: `calls`, those that count, "here" resolved; `early` calls that wait for their turn; `pretender`, whose insufficient bid
       nobody noticed; `excluded` (mask); `talon_with`, who took the talon early; `first_tricks_of`, who takes tricks 1 and 2 of an all-pass.
+      `dealer_warned`: he has had his remark in this deal (3.2.17).
     * Order: `contract_at`, when the contract was named (ms, 0 unknown); `wrong_orders`; `fixed_order`: the only contract that the declarer
       may name (3.4.12), "" for any.
-    * Play: `shown`, cards that become exposed when the play has begun; `named`, `owed`, `replay`, `dispute`; exposed cards and what binds
+    * Play: `tricks_shown` (mask of numbers), which all agreed to show (3.9.11.1); `shown`, cards that become exposed when it has begun;
+      `named`, `owed`, `replay`, `dispute`; exposed cards and what binds
       the next card are the deal's `incidents`.
     * The end: `ended`, the result that waits for confirmation; `confirmed` (mask of seats); `redealt`: the deal is void.
     * `results` among which claimants of damages choose, `heard` (mask) those who have; `answered`: what was asked last, as (cards played,
@@ -138,6 +140,8 @@ class Court(msgspec.Struct, frozen=True, gc=False):
     excluded: int = 0
     talon_with: int = NOBODY
     first_tricks_of: int = NOBODY
+    dealer_warned: bool = False
+    tricks_shown: int = 0
     contract_at: int = 0
     wrong_orders: int = 0
     fixed_order: str = ""

@@ -31,12 +31,16 @@ FAULTS: Final = (*REDEAL, WRONG_DEALER, FAULT, EXPOSED_AGAIN, "3.2.18", "FN14")
 FINE_FOR_EXPOSING: Final = 2  # points in the mountain, as the footnote proposes (FN13)
 
 
-def dealt_wrongly(court: Court, maker: Maker, rule: str, seat: int) -> Decided:
-    """What a fault of the dealing costs, pointed out before the first call (3.2.18); a wrong count before one's own."""
+def dealt_wrongly(court: Court, maker: Maker, rule: str, named: int | None) -> Decided:
+    """What a fault of the dealing costs, pointed out before the first call (3.2.18); a wrong count before its holder's. Where nobody is
+    `named`, it is the dealer's fault, or the hand's that has not ten cards.
+    """
     deal = court.deal
+    miscounted = [one for one in deal.setup.order if deal.held(one).bit_count() != HAND_SIZE] if rule in COUNTED else []
+    seat = named if named is not None else (*miscounted, deal.setup.dealer)[0]
     if not court.terms.recorded:
         return Refused("call_not_allowed", rule, "The server deals: it cannot deal wrongly.")
-    if deal.phase != "auction" or not _in_time(deal, maker, rule):
+    if deal.phase != "auction" or not _in_time(deal, seat, rule):
         return Refused("call_not_allowed", "3.2.18", "Faults of the dealing are pointed out before the auction.")
     called = AttentionCalled(rule, seat, maker)
     setup = deal.setup
@@ -44,8 +48,10 @@ def dealt_wrongly(court: Court, maker: Maker, rule: str, seat: int) -> Decided:
         return called, RemedyAsked(DEALING, (seat,), seat, ("redeal", "give"), "", INTENT_THINKABLE)
     if rule == WRONG_DEALER:
         return called, Redealt(rule, seat, (setup.dealer + 1) % setup.players)
-    if rule in (FAULT, EXPOSED_AGAIN):
-        return (called, *_passes_on(court, rule)) if court.terms.dealer_warned else (called, Redealt(rule, seat, setup.dealer))
+    if rule in (FAULT, EXPOSED_AGAIN) and (court.terms.dealer_warned or court.dealer_warned):
+        return called, *_passes_on(court, rule)
+    if rule == FAULT:
+        return (called,)  # his first: a remark
     return called, Redealt(rule, seat, setup.dealer)
 
 
@@ -78,13 +84,15 @@ def card_given(court: Court, event: CardGiven) -> Court:
     return replace(court, deal=right, acts=acts)
 
 
-def _in_time(deal: Deal, maker: Maker, rule: str) -> bool:
-    """Before the first call; a wrong count before one's own (3.2.23), or while one hand is short and another long (FN15)."""
+def _in_time(deal: Deal, holder: int, rule: str) -> bool:
+    """Before the first call; a wrong count before its holder's own (3.2.23), or while one hand is short and another long (FN15). Who has
+    called with a card too few that nobody else has too many answers for it himself: that is a ruling (3.2.16).
+    """
     called = deal.auction.called
     if rule not in COUNTED:
         return not called
     counts = {deal.held(seat).bit_count() for seat in deal.setup.order}
-    return min(counts) < HAND_SIZE < max(counts) or not (isinstance(maker, int) and called >> maker & 1)
+    return min(counts) < HAND_SIZE < max(counts) or not called >> holder & 1
 
 
 def found_in_play(court: Court, maker: Maker, index: int, act: Act) -> Decided:

@@ -43,6 +43,7 @@ from shared.rules.game_events import (
     Event,
     RemedyChosen,
     TalonCardOpened,
+    TrickShown,
     TrickWon,
 )
 from shared.rules.incidents import Question
@@ -70,7 +71,22 @@ from shared.rules.irregular_events import (
     TrickForfeited,
     TricksTakenBack,
 )
-from shared.rules.moves import Bid, CallAttention, Confirm, CourtMove, Declare, Discard, Expose, Peek, Play, Propose, Remedy, Ruling, Take
+from shared.rules.moves import (
+    Bid,
+    CallAttention,
+    Confirm,
+    CourtMove,
+    Declare,
+    Discard,
+    Entry,
+    Expose,
+    Peek,
+    Play,
+    Propose,
+    Remedy,
+    Ruling,
+    Take,
+)
 from shared.rules.position import bit
 from shared.rules.refusal import Refused
 
@@ -128,6 +144,7 @@ _EVOLVE: dict[type[Event], Callable[[Court, Any], Court]] = {
     CardNamed: play_acts.card_named,
     RestForfeited: play_acts.rest_forfeited,
     Peeked: looking.peeked,
+    TrickShown: looking.trick_shown,
     CardExposed: looking.card_exposed,
     CardsShown: looking.cards_shown,
     AttentionCalled: attention.attention_called,
@@ -224,6 +241,8 @@ def _of_a_seat(court: Court, maker: int, move: CourtMove, now: int | None) -> De
         return Refused("wrong_phase", "3.9.17", "The deal has been played; its result is confirmed, or called into question.")
     if isinstance(move, Propose) and move.what == "takeback" and court.acts:
         return Refused("call_not_allowed", "5.4.22", "Where something irregular has happened attention is called; nothing is taken back.")
+    if isinstance(move, Entry):
+        return Refused("wrong_phase", "4.2.6", "Entries are written by hand after a deal, where the terms of the table say so.")
     if isinstance(move, Declare):
         return order_acts.decide_contract(court, maker, move, now)
     act = _ACTS.get(type(move))
@@ -244,7 +263,7 @@ _ACTS: dict[type[CourtMove], Callable[[Court, int, Any], Decided]] = {
 def _answer(court: Court, seat: int, move: CourtMove) -> Decided:
     """Only what is asked for is taken while a remedy, a claim or a proposal waits."""
     asked = court.pending
-    if isinstance(move, (Peek, Expose, Take, Confirm)):
+    if isinstance(move, (Peek, Expose, Take, Confirm, Entry)):
         return Refused("claim_pending", "3.9.14", f"Seat {court.to_act} is asked; nothing else goes on before.")
     if not isinstance(asked, Question) or not isinstance(move, Remedy) or asked.about == exposed.EXPOSED:
         return deal_decides(court.deal, seat, move)  # type: ignore[arg-type]  # what is left are the game's own moves

@@ -11,11 +11,11 @@ from shared.rules.adjudicated.play_acts import Decided, fine, opponents
 from shared.rules.cards import CARD_NUMBER, CARDS, hand_text
 from shared.rules.contract import ALL_PASS, MISERE, TRICKS
 from shared.rules.deal import evolve as deal_after
-from shared.rules.game_events import CardExposed, CardPlayed, Event
+from shared.rules.game_events import CardExposed, CardPlayed, Event, TrickShown
 from shared.rules.irregular_events import AttentionCalled, CardsShown, Peeked
 from shared.rules.moves import Expose, Peek
 from shared.rules.outcome import Infraction
-from shared.rules.position import NOBODY, Deal
+from shared.rules.position import NOBODY, Deal, bit
 from shared.rules.refusal import Refused
 
 SEEN_TALON = "3.2.19"
@@ -33,6 +33,11 @@ def peeked(court: Court, event: Peeked) -> Court:
     kind = {"talon": "show_talon" if event.show else "peek_talon", "discard": "peek_discard", "trick": "peek_trick"}[event.what]
     act = Act(kind, event.irregular, event.seat, event.seat, court.deal, _number(court.deal))  # type: ignore[arg-type]  # the words of ActKind
     return replace(court, acts=(*court.acts, act))
+
+
+def trick_shown(court: Court, event: TrickShown) -> Court:
+    """Nobody objected: to look at this trick is no offence any more (3.9.11.1)."""
+    return replace(court, deal=deal_after(court.deal, event), tricks_shown=court.tricks_shown | bit(event.number))
 
 
 def cards_shown(court: Court, event: CardsShown) -> Court:
@@ -91,7 +96,8 @@ def _at_trick(court: Court, seat: int, move: Peek) -> Decided:
     if not 1 <= number <= len(closed):
         return Refused("wrong_phase", "3.9.8", f"Trick {number} is not closed." if move.trick else "No trick is closed yet.")
     cards = " ".join(one.card for one in closed[number - 1] if isinstance(one, CardPlayed))
-    return (Peeked(seat, "trick", cards, number, move.show, "" if number == len(closed) else LOOKED_INTO_TRICK),)
+    may = number == len(closed) or court.tricks_shown & bit(number)
+    return (Peeked(seat, "trick", cards, number, move.show, "" if may else LOOKED_INTO_TRICK),)
 
 
 def decide_expose(court: Court, seat: int, move: Expose) -> Decided:
@@ -137,6 +143,8 @@ def _answers(deal: Deal, seat: int) -> bool:
         return seat in deal.setup.order
     if seat == game.declarer:
         return True
+    if deal.phase in ("contract", "whist"):  # whether he whists is not decided: the score looks at his last word
+        return game.contract != MISERE
     return game.contract != MISERE and bool(game.calls) and game.calls[seat] == "whist"
 
 

@@ -8,8 +8,10 @@ import msgspec
 
 from shared.rules import deal as deals
 from shared.rules import exposed
-from shared.rules.adjudicated.court import ADVICE, REPLAY, Court
+from shared.rules.adjudicated import advice
+from shared.rules.adjudicated.court import ADVICE, DEALING, REPLAY, Court
 from shared.rules.calling import PASS, legal_calls
+from shared.rules.cards import CARDS, card_numbers
 from shared.rules.incidents import Question
 from shared.rules.moves import Bid, Confirm, CourtMove, DealMove, Declare, Remedy
 from shared.rules.position import NOBODY, bit
@@ -42,15 +44,28 @@ def legal_moves(court: Court, seat: int) -> tuple[CourtMove, ...]:
 
 
 def offer(court: Court, seat: int) -> list[dict[str, Any]]:
-    """`legal_moves` as documents, free fields left out: a discard has no cards, a claim no tricks, a named card no card."""
+    """`legal_moves` as documents, free fields left out: a discard has no cards, a claim no tricks; a named card no card, but in a record,
+    which hides nothing from who replays it.
+    """
     if court.awaits_confirmation or court.redealt or seat != court.to_act:
         return [msgspec.to_builtins(move) for move in legal_moves(court, seat)]
     asked = court.pending
-    if isinstance(asked, Question) and asked.about in (ADVICE, REPLAY):
-        return [{"type": "remedy", "choice": choice} for choice in asked.choices]
-    if asked is None and not court.fixed_order and court.pretender == NOBODY:
+    if isinstance(asked, Question) and asked.about in (ADVICE, REPLAY, DEALING):
+        return [remedy for choice in asked.choices for remedy in _remedies(court, asked, choice)]
+    heard = court.pretender != NOBODY and court.phase == "auction"
+    ordered = court.fixed_order and court.phase == "contract"
+    if asked is None and not heard and not ordered:
         return deals.offer(court.deal, seat)
     return [msgspec.to_builtins(move) for move in legal_moves(court, seat)]
+
+
+def _remedies(court: Court, asked: Question, choice: str) -> list[dict[str, Any]]:
+    """One answer, with each card that may be named or given where the record tells them."""
+    remedy = {"type": "remedy", "choice": choice}
+    if choice not in ("card", "give") or not court.terms.recorded:
+        return [remedy]
+    cards = court.deal.held(asked.of) if choice == "give" else advice.nameable(court, asked.of)
+    return [remedy | {"card": CARDS[card]} for card in card_numbers(cards)]
 
 
 def default_move(court: Court) -> DealMove:

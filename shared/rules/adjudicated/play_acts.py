@@ -73,9 +73,11 @@ def tricks_taken_back(court: Court, event: TricksTakenBack) -> Court:
         replayed = Replay(court.acts[event.act].seat, now.play.played.bit_count())
     acts = settled(court.acts, event.act, since=True)
     kept = tuple(one for one in court.infractions if one.rule != damages.REST_FORFEITED)  # what followed from the result goes with it
+    shown = court.tricks_shown & (1 << court.acts[event.act].trick) - 1
     return replace(
-        court, deal=deal, acts=acts, infractions=kept, results=(), heard=0, ended=None, confirmed=0, replay=replayed or court.replay
-    )
+        court, deal=deal, acts=acts, infractions=kept, results=(), heard=0, ended=None, confirmed=0, replay=replayed or court.replay,
+        tricks_shown=shown,
+    )  # fmt: skip
 
 
 def _without_bound(deal: Deal) -> object:

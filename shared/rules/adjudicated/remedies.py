@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from shared.rules.adjudicated import advice, auction_acts, damages, dealing_faults, play_acts
 from shared.rules.adjudicated.court import ADVICE, DAMAGES, DEALING, NAMED_SUIT, REPLAY, TALON, TURN, Court
 from shared.rules.adjudicated.play_acts import Decided
-from shared.rules.cards import SUITS
+from shared.rules.cards import SUIT_OF, SUITS
 from shared.rules.game_events import Event, RemedyChosen
 from shared.rules.incidents import Question
 from shared.rules.irregular_events import LeadRestricted
@@ -25,6 +25,8 @@ def decide(court: Court, evolve: Callable[[Court, Event], Court], asked: Questio
         return Refused("not_your_turn", asked.rule, f"It is seat {court.to_act} that is asked.")
     if move.choice not in asked.choices:
         return Refused("call_not_allowed", asked.rule, f"The choice is between {', '.join(asked.choices)}.")
+    if move.suit is not None and move.choice in ("forbid", "order") and move.suit != _suit_in_question(court, asked):
+        return Refused("call_not_allowed", asked.rule, "Only the suit that was named, or led out of turn, may be forbidden or ordered.")
     if asked.about in (ADVICE, REPLAY):
         return advice.decide_naming(court, seat, move, asked.of, asked.rule)
     chosen = RemedyChosen(seat, move.choice, move.card, move.suit, move.seat)
@@ -37,9 +39,14 @@ def _turn(_: Court, after: Court, __: Question, ___: int, move: Remedy) -> Decid
 
 
 def _named_suit(court: Court, _: Court, asked: Question, __: int, move: Remedy) -> Decided:
-    """Which suit it was stands with who named it, whose partner is about to lead (3.3.18)."""
-    named = next(one for one in court.named if asked.of in auction_acts.other_defenders(court.deal, one.seat))
-    return () if move.choice == "accept" else (LeadRestricted(asked.of, move.choice, SUITS[named.suit], asked.rule),)
+    return () if move.choice == "accept" else (LeadRestricted(asked.of, move.choice, _suit_in_question(court, asked), asked.rule),)
+
+
+def _suit_in_question(court: Court, asked: Question) -> str:
+    """The suit of the card that was led out of turn; or which stands with who named it, whose partner is about to lead (3.3.18)."""
+    if asked.about == NAMED_SUIT:
+        return SUITS[next(one for one in court.named if asked.of in auction_acts.other_defenders(court.deal, one.seat)).suit]
+    return SUITS[SUIT_OF[court.acts[court.called].card]]
 
 
 def _talon(_: Court, after: Court, asked: Question, seat: int, move: Remedy) -> Decided:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from shared.rules import replay
 from shared.rules.irregular_events import AttentionCalled, Redealt
 from tests.rules.adjudicated.seated import Seated
-from tests.rules.words import table
+from tests.rules.words import FIRST, SECOND, TALON, THIRD, table
+
+HANDS = {"convention": "sochi", "players": 3, "dealer": 2, "hands": [FIRST, SECOND, THIRD], "talon": TALON}
+
+
+def dealt(record):
+    return replay.dealt(msgspec.convert(record, replay.DealRecord))
 
 
 @pytest.mark.parametrize("rule", ["3.2.9", "3.2.12", "3.2.15"])
@@ -34,12 +42,27 @@ def test_3_2_13_a_wrong_count_before_ones_own_first_call():
     """Who has called has accepted the number of his cards (3.2.23)."""
     sat = Seated("6S", recorded=True).calls(1, "3.2.13")
     assert sat.last[1] == Redealt("3.2.13", 2, 2)
-    Seated("6S", recorded=True).cannot_call(0, "3.2.23", "3.2.18")
+    Seated("6S", recorded=True).cannot_call(0, "3.2.23", "3.2.18", seat=0)
+
+
+def test_3_2_16_a_card_that_nobody_has_too_many():
+    """Found before the first call of who lacks it: redeal, whoever speaks; after it he answers for it himself, by a ruling."""
+    short = dealt(dict(HANDS, hands=[FIRST.removesuffix(" KD"), SECOND, THIRD], mode="adjudicated"))
+    assert Seated(deal=short, recorded=True).calls(2, "3.2.23").last == (AttentionCalled("3.2.23", 0, 2), Redealt("3.2.23", 0, 2))
+    Seated("6S", deal=short, recorded=True).cannot_call(1, "3.2.16", "3.2.18")
+
+
+def test_3_2_16_one_hand_long_another_short():
+    """They are dealt anew although the long hand has called."""
+    wrong = dealt(dict(HANDS, hands=[f"{FIRST} 7C", SECOND, THIRD.removesuffix(" 7H")], talon="7H 8C", mode="adjudicated"))
+    assert Seated("6S", deal=wrong, recorded=True).calls(0, "FN15").last[1] == Redealt("FN15", 0, 2)
 
 
 def test_3_2_17_the_second_fault_of_a_dealer():
-    """The first is a remark and a redeal; the second costs five in the mountain, and the deal passes on."""
-    assert Seated(recorded=True).calls(1, "3.2.17").last[1] == Redealt("3.2.17", 2, 2)
+    """The first is a remark, and the deal goes on; the second costs five in the mountain, and the deal passes on."""
+    sat = Seated(recorded=True).calls(1, "3.2.17")
+    assert (sat.last, sat.court.phase) == ((AttentionCalled("3.2.17", 2, 1),), "auction")
+    assert sat.calls(0, "3.2.17").confirmed().entries() == [(2, "mountain", None, 5, "3.2.17")]
     sat = Seated(recorded=True, dealer_warned=True).calls(1, "3.2.17").confirmed()
     assert sat.entries() == [(2, "mountain", None, 5, "3.2.17")]
     exposed = Seated(recorded=True, dealer_warned=True).calls(1, "FN13").confirmed()
