@@ -202,7 +202,7 @@ def bidder_excluded(court: Court, event: BidderExcluded) -> Court:
     """All his bids are void and he has no more say; those of the others stand (3.3.16.1)."""
     deal, seat = court.deal, event.seat
     calls = tuple(call for call in court.calls if call.seat != seat)
-    silent, now = deal.auction.passed | bit(seat), deal.auction
+    silent, now = deal.auction.passed | court.excluded | bit(seat), deal.auction
     auction = Auction(calls=now.calls, called=now.called, passed=now.passed, out=silent, unseen=now.unseen, dark_passed=now.dark_passed)
     for call in calls:
         over_misere = auction.over_misere or (auction.standing == MISERE and call.bid != MISERE)

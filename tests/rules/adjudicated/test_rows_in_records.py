@@ -104,3 +104,19 @@ def test_3_3_8_the_discard_of_an_unheard_bidder_is_offered_without_cards():
     told = replay_document(document | {"moves": bids})
     assert (told["phase"], told["declarer"]) == ("discard", 1)
     assert told["legal"] == [{"type": "discard"}, {"type": "concede"}]
+
+
+def test_3_3_16_1_two_who_saw_the_talon_stay_out():
+    """The exclusion of a second bidder does not bring back the first: the third alone bids, or all have passed."""
+    seen = [
+        {"seat": 0, "type": "bid", "bid": "6S"},
+        {"seat": 1, "type": "peek", "what": "talon"},
+        {"seat": 0, "type": "peek", "what": "talon"},
+        {"by": 2, "type": "call_attention", "rule": "3.2.21", "seat": 1},
+        {"by": 2, "type": "call_attention", "rule": "3.2.21", "seat": 0},
+    ]
+    document = {"convention": "sochi", "players": 3, "dealer": 2, "mode": "adjudicated", "hands": [FIRST, SECOND, THIRD], "talon": "7C 8C"}
+    told = replay_document(document | {"moves": [*seen, {"seat": 2, "type": "bid", "bid": "6C"}]})
+    assert (told["phase"], told["declarer"]) == ("discard", 2)
+    told = replay_document(document | {"moves": [*seen, {"seat": 2, "type": "bid", "bid": "pass"}]})
+    assert (told["phase"], told["contract"]) == ("play", "all_pass")
