@@ -30,7 +30,7 @@ from shared.rules.settlement import pulka_closed
 from shared.rules.sheet import empty_sheet, write
 from shared.rules.sheet_document import SheetDocument, read_sheet
 
-IRREGULAR_TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(IrregularMove))
+IRREGULAR_TYPES = tuple(kind.__struct_config__.tag for kind in get_args(IrregularMove))  # no set: a record's `type` can be a list
 MOST_DEALT = 12  # cards of a hand that was dealt wrongly: ten, and a pair too many
 MOST_MOVES = 1_000  # a deal has about sixty; more is no deal
 Document: TypeAlias = dict[str, Any]

@@ -130,6 +130,35 @@ def test_a_pulka_that_has_ended_takes_no_move():
         replay_document(record(BIDS[0] | {"bid": "5S"}, target=4, sheet=closed))
 
 
+@pytest.mark.parametrize(
+    "act",
+    [
+        {"seat": 1, "type": "peek", "what": "talon"},
+        {"seat": 1, "type": "expose", "cards": ["7S"]},
+        {"seat": 1, "type": "entry", "column": "pool", "amount": 2},
+        {"by": 1, "seat": 0, "type": "call_attention", "rule": "3.9.3"},
+        {"seat": 1, "type": "confirm"},
+        {"by": "arbiter", "seat": 0, "type": "ruling", "rule": "3.9.3", "reason": "a trial", "redeal": True},
+    ],
+)
+def test_4_2_16_an_enforced_record_refuses_acts_of_the_adjudicated_mode_by_their_move(act):
+    """What only an adjudicated table knows is a rule's refusal of that move in an enforced record, no unknown word (docs/formats.md)."""
+    refused = replay_document(record(BIDS[0], act))
+    assert (refused.refused.code, refused.refused.rule, refused.move) == ("wrong_phase", "4.2.16", 1)
+    with pytest.raises(Malformed) as wrong:
+        replay_document(record(BIDS[0], act | {"colour": "red"}))
+    assert wrong.value.path == "moves[1].colour"
+
+
+@pytest.mark.parametrize("mode", ["enforced", "adjudicated"])
+@pytest.mark.parametrize("kind", [["peek"], {"peek": 1}, None, 7])
+def test_a_type_that_is_no_word_is_malformed_in_both_modes(mode, kind):
+    """Whatever stands as a move's `type`, the answer names its place (docs/formats.md: malformed comes first)."""
+    with pytest.raises(Malformed) as wrong:
+        replay_document(record({"seat": 0, "type": kind}, mode=mode))
+    assert wrong.value.path == "moves[0].type"
+
+
 def test_the_first_refused_move_ends_it():
     """A refusal names code, rule, the number of the move from 0, and says why in a sentence."""
     moves = (*BIDS, DISCARD, CONTRACT, *WHISTS, OPEN, {"seat": 0, "type": "play", "card": "AS"}, {"seat": 1, "type": "play", "card": "AC"})
