@@ -26,7 +26,7 @@ from shared.events.catalogue import (
 )
 from shared.events.chain import Problem
 from shared.events.commit import Commit
-from shared.events.sealed import Opened, matches
+from shared.events.sealed import Opened, Sealed, matches
 from shared.projections.projection import UNAPPLICABLE
 from shared.rules import game_events as game
 from shared.rules import irregular_events as irregular
@@ -99,7 +99,8 @@ def _opened(event: StoredTableEvent, reveal: DealRevealed | SeatsDrawn | None) -
             own = [reveal.salts[hand_label(seat)] if box else "" for seat, box in enumerate(event.hands)]  # who rests has no cards to hide
             return game.CardsDealt(reveal.hands, reveal.talon, event.deal, (*own, reveal.salts[TALON]), event.dark)
         case SealedDarkTalonTaken():
-            return game.DarkTalonTaken(event.seat, reveal.talon, event.deal, reveal.salts[TALON])
+            cards, salt = _fitting(event.cards, _talons(reveal), reveal)
+            return game.DarkTalonTaken(event.seat, cards, event.deal, salt)
         case SealedCardsDiscarded():
             return game.CardsDiscarded(event.seat, reveal.discard, event.deal, reveal.salts[DISCARD], event.irregular)
         case SealedHandSeen(hand=hand):
@@ -118,15 +119,22 @@ def _irregular_opened(event: SealedPeeked | SealedTalonTakenEarly | SealedTalonR
         )
         return irregular.TalonReturned(event.seat, hand, talon, event.deal, salts)
     discard = hand_text(mask_of(reveal.discard or ""))  # as it lies, whichever card was put away first
-    places = [(TALON, reveal.talon), (DISCARD, discard), *((RETURNED_TALON, text) for text in reveal.returned.values())]
-    cards, salt = (event.cards, "") if isinstance(event.cards, str) else ("", "")
-    if not isinstance(event.cards, str):
-        digest = event.cards.digest
-        found = [(text, reveal.salts[label]) for label, text in places if label in reveal.salts]
-        cards, salt = next((one for one in found if matches(digest, Opened(*one))), ("", ""))
+    places = [*_talons(reveal), (DISCARD, discard)]
+    cards, salt = (event.cards, "") if isinstance(event.cards, str) else _fitting(event.cards, places, reveal)
     if isinstance(event, SealedTalonTakenEarly):
         return irregular.TalonTakenEarly(event.seat, cards, event.irregular, event.deal, salt)
     return irregular.Peeked(event.seat, event.what, cards, event.trick, event.show, event.irregular, event.deal, salt)
+
+
+def _talons(reveal: DealRevealed) -> list[tuple[str, str]]:
+    """Label and cards of every talon that the deal had."""
+    return [(TALON, reveal.talon), *((RETURNED_TALON, text) for text in reveal.returned.values())]
+
+
+def _fitting(box: Sealed, places: list[tuple[str, str]], reveal: DealRevealed) -> tuple[str, str]:
+    """Which of the revealed cards are in the box, as its digest tells, and their salt; empty when none are."""
+    found = [(text, reveal.salts[label]) for label, text in places if label in reveal.salts]
+    return next((one for one in found if matches(box.digest, Opened(*one))), ("", ""))
 
 
 def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> Problem | None:

@@ -182,8 +182,11 @@ def _digests(deal: _Deal, dealt: SealedCardsDealt, revealed: DealRevealed) -> Co
     boxes: list[tuple[str, Sealed | str, str | None]] = [(shuffle.SERVER_SEED, deal.started.server_seed, revealed.server_seed)]
     boxes += [(shuffle.hand_label(seat), box, hand) for seat, (box, hand) in enumerate(zip(dealt.hands, revealed.hands, strict=True))]
     boxes.append((shuffle.TALON, dealt.talon, revealed.talon))
-    if deal.taken is not None:
-        boxes.append((shuffle.TALON, deal.taken.cards, revealed.talon))
+    if deal.taken is not None:  # unseen: of a deal whose talon an early taker gave back, the one that was drawn for it (3.3.17)
+        label, talon = (
+            (shuffle.TALON, revealed.talon) if deal.returned is None else (shuffle.RETURNED_TALON, revealed.returned.get("talon"))
+        )
+        boxes.append((label, deal.taken.cards, talon))
     if deal.discarded is not None:
         boxes.append((shuffle.DISCARD, deal.discarded.cards, revealed.discard))
     boxes += [(shuffle.seen_label(seen.hand), seen.cards, revealed.hands[seen.hand]) for seen in deal.seen]

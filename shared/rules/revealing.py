@@ -23,7 +23,7 @@ def _with_salt(pulka: Pulka, event: Event) -> Event:
         case CardsDiscarded():
             return msgspec.structs.replace(event, deal=number, salt=shuffle.salt(seed, DISCARD))
         case DarkTalonTaken():
-            return msgspec.structs.replace(event, deal=number, salt=shuffle.salt(seed, TALON))
+            return msgspec.structs.replace(event, deal=number, salt=shuffle.salt(seed, talon))
         case HandSeen(hand=hand):
             return msgspec.structs.replace(event, deal=number, salt=shuffle.salt(seed, seen_label(hand)))
         case Peeked(what="talon" | "discard" as what, show=False):

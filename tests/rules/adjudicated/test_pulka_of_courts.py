@@ -15,10 +15,10 @@ from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER
 from shared.rules.adjudicated.recording import PAUSE_OVER
 from shared.rules.adjudicated.replaying import RecordedMove, write_move
-from shared.rules.convention import PRESETS, record
-from shared.rules.game_events import DealRevealed, DealScored
+from shared.rules.convention import PRESETS, record, resolve
+from shared.rules.game_events import DarkTalonTaken, DealRevealed, DealScored
 from shared.rules.irregular_events import Redealt
-from shared.rules.moves import CallAttention, Confirm, Cut, Ruling, Take
+from shared.rules.moves import Bid, CallAttention, Concede, Confirm, Cut, Declare, Discard, Ruling, Take, Whist
 from shared.rules.pulka import OpenPulka, Pulka, StartDeal
 from shared.rules.refusal import Refused
 from shared.rules.replay import replay_document
@@ -33,7 +33,7 @@ def opened(attention="players", players=3, convention="sochi"):
     """A match whose first deal has been cut and dealt, and its commits."""
     terms = {"mode": "adjudicated", "attention": attention}
     pulka = Pulka(table_id=story.TABLE.id)
-    log = [match.open_pulka(pulka, OpenPulka(PRESETS[convention], story.RULES_DIGEST, players, 20, PLAYERS[:players], terms, 0))]
+    log = [match.open_pulka(pulka, OpenPulka(resolve(convention, 20), story.RULES_DIGEST, players, 20, PLAYERS[:players], terms, 0))]
     pulka = reduce(match.evolve, log[-1], pulka)
     return dealt(pulka, log)
 
@@ -128,6 +128,25 @@ def test_3_2_20_only_the_taker_is_shown_the_talon():
         assert (returned["hand"] is not None) == (viewer == taker)
         assert returned["talon"] is None
         assert "salt" not in returned | taken
+
+
+def test_3_3_17_a_talon_that_was_given_back_and_taken_in_the_dark_is_proved():
+    """Who won in the dark takes the talon drawn anew after an early taker: that one is sealed, revealed and proved (3.3.17, 3.3.19)."""
+    pulka, log = opened("server", convention={"preset": "classic", "dark": {"limit": 3, "opening_rounds": 0}})
+    one, two, three = pulka.deal.setup.order
+    for seat, move in ((one, Bid("7S", dark=True)), (three, Take()), (two, Bid("pass")), (one, Take())):
+        pulka = moved(pulka, log, seat, move)
+    taken = log[-1][-1]
+    assert isinstance(taken, DarkTalonTaken)
+    assert taken.cards == pulka.secrets.returned["talon"] != pulka.secrets.talon
+    pulka = moved(pulka, log, one, Discard(tuple(taken.cards.split())))
+    for move in (Declare("7S"), Whist("whist"), Whist("whist"), Concede()):
+        pulka = moved(pulka, log, match.to_act(pulka), move)
+    for seat in range(3):
+        pulka = moved(pulka, log, seat, Confirm())
+    commits = [decode(data) for data in story.stored(log)]
+    assert isinstance(log[-1][-1], DealRevealed)
+    assert [report.problems for report in verify_deals(commits)] == [()]
 
 
 def test_3_9_19_no_reader_is_told_of_a_revoke():

@@ -11,7 +11,7 @@ from services.ledger.verify import verify_table
 from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER
 from shared.rules.game_events import TurnTimedOut
-from shared.rules.moves import CallAttention, Confirm, Entry
+from shared.rules.moves import Bid, CallAttention, Confirm, Entry, Take
 from shared.rules.refusal import Refused
 from shared.rules.replay import replay_document
 from shared.rules.score_file import score_document
@@ -79,7 +79,7 @@ def _about_the_sheet(pulka, draw):
 
 
 @pytest.mark.parametrize("attention", ["players", "server"])
-@pytest.mark.parametrize(("convention", "players"), [("sochi", 3), ("leningrad", 4), ("rostov", 3)])
+@pytest.mark.parametrize(("convention", "players"), [("sochi", 3), ("leningrad", 4), ("rostov", 3), ("classic", 3)])
 async def test_an_adjudicated_table_is_verified_scored_and_replayed(projector, site, log, connection, convention, players, attention):
     """Whatever was done: the log proves itself, `/score-file` scores to the same sheet, every scored deal's record replays to its entries
     (IRREGULARITIES: nothing is ever removed from the log).
@@ -100,6 +100,25 @@ async def test_an_adjudicated_table_is_verified_scored_and_replayed(projector, s
         replayed = replay_document(json.dumps(record))
         assert not hasattr(replayed, "refused"), (replayed, record["moves"][replayed.move])
         assert replayed["score"] == deal["written"], deal["number"]
+
+
+async def test_3_3_17_a_talon_given_back_and_taken_in_the_dark_is_by_the_rules(projector, log, connection):
+    """Who has won in the dark takes the talon that was drawn for an early taker's, and the check finds it so (3.3.17, 3.3.19)."""
+    dark = {"preset": "classic", "dark": {"limit": 3, "opening_rounds": 0}}
+    played = await PlayedTable(log, 7, convention=dark, terms=TERMS | {"attention": "server"}).play(commits=1)
+    while played.pulka.deal is None:
+        await played.step()
+    one, two, three = played.pulka.deal.setup.order
+    for seat, move in ((one, Bid("7S", dark=True)), (three, Take()), (two, Bid("pass")), (one, Take())):
+        await played.commit(played.seats[seat], match.decide(played.pulka, seat, move, 0))
+    assert played.pulka.secrets.returned
+    while match.to_act(played.pulka) is not None:
+        seat = match.to_act(played.pulka)
+        now = BEGAN + 1000 * (len(played.commits) + 1)
+        await played.commit(played.seats[seat], match.decide(played.pulka, seat, match.default_move(played.pulka), now))
+    await played.commit("clock", match.pause_over(played.pulka))
+    assert await projector.at_least.wait(played.commits[-1].position)
+    assert (await verify_table(log, played.address, connection))["problems"] == []
 
 
 @pytest.mark.parametrize(
