@@ -103,6 +103,7 @@ class Connection:
     async def open(self, url: str, name: str, seconds: float, on_closed: Callable[[], None] | None) -> None:
         """Connect within `seconds`; raises `Unavailable`. `on_closed` hears of an end that nobody asked for (a revoked password)."""
         self._on_closed = on_closed
+        self._loop = asyncio.get_running_loop()  # asked once: up to Python 3.11 the question is a call to the kernel
         try:
             async with asyncio.timeout(seconds):
                 await self._client.connect(
@@ -155,7 +156,7 @@ class Connection:
 
     async def request(self, subject: str, payload: bytes, seconds: float, headers: dict[str, str] | None = None) -> Msg:
         """One answer to one request. Raises `Unsent`, `NoResponders`, `Unanswered`."""
-        answer: asyncio.Future[Msg] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Msg] = self._loop.create_future()
 
         def deliver(message: Msg) -> None:
             if not answer.done():

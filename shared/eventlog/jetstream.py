@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
 from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
@@ -40,14 +41,14 @@ class _Attempts:
     """How long and how often one append may still be tried, and whether one of its tries may have been written."""
 
     def __init__(self, seconds: float) -> None:
-        self._deadline = asyncio.get_running_loop().time() + seconds
+        self._deadline = time.monotonic() + seconds  # the loop's own clock is the same, and dearer to ask
         self._pause = LEAST_PAUSE
         self.unknown = False
 
     @property
     def left(self) -> float:
         """Seconds."""
-        return self._deadline - asyncio.get_running_loop().time()
+        return self._deadline - time.monotonic()
 
     async def pause(self) -> None:
         """Wait before the next try; raises `OutcomeUnknown` or `Unavailable` when there is no time for one."""
