@@ -72,7 +72,7 @@ def scored_as(setup: Setup, result: DealOutcome) -> DealScored:
         document["dark_in_row"] = after.dark_in_row
     if after.bombs:
         document["bombs"] = [list(bombs) for bombs in after.bombs]
-    return DealScored(document, tuple(entry.document() for entry in entries))
+    return DealScored(document, tuple([entry.document() for entry in entries]))
 
 
 def outcome(deal: Deal, taken: tuple[int, ...] = ()) -> DealOutcome:

@@ -76,4 +76,4 @@ class DealOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     def offences(self, *rules: str) -> tuple[Infraction, ...]:
         """The infractions of these rules that follow the rule, not a ruling."""
-        return tuple(one for one in self.infractions if one.rule in rules and not one.ruled)
+        return tuple([one for one in self.infractions if one.rule in rules and not one.ruled]) if self.infractions else ()

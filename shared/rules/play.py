@@ -82,29 +82,20 @@ def card_played(deal: Deal, event: CardPlayed) -> Deal:
     own, turn, winner, beating = 1 << card, course.after[seat], play.winner, play.beating
     if beating & own:
         winner, beating = seat, course.beating[card]
-    return Deal(
-        deal.setup,
-        deal.phase,
-        course.player_of[turn],
-        deal.full_hands,
-        deal.auction,
-        deal.game,
-        Play(
-            course,
-            turn,
-            (*play.trick, event),
-            play.left - 1,
-            play.led or SUIT_OF_CARD[card],
-            beating,
-            winner,
-            play.played | own,
-            play.taken,
-            play.number,
-            play.closed,
-        ),
-        deal.score,
-        deal.incidents,
+    after = Play(
+        course,
+        turn,
+        (*play.trick, event),
+        play.left - 1,
+        play.led or SUIT_OF_CARD[card],
+        beating,
+        winner,
+        play.played | own,
+        play.taken,
+        play.number,
+        play.closed,
     )
+    return replace(deal, to_act=course.player_of[turn], play=after)
 
 
 def trick_won(deal: Deal, event: TrickWon) -> Deal:
@@ -114,21 +105,14 @@ def trick_won(deal: Deal, event: TrickWon) -> Deal:
         return deal
     seat, taken, course = event.seat, play.taken, play.course
     turn = course.leader if event.number <= course.talon_tricks else seat
-    return Deal(
-        deal.setup,
-        deal.phase,
-        course.lead_of[turn],
-        deal.full_hands,
-        deal.auction,
-        deal.game,
-        fresh_trick(course, turn, play.played, _one_more(taken, seat), event.number + 1, (*play.closed, play.trick)),
-        deal.score,
-        deal.incidents,
-    )
+    after = Play(course, turn, (), 3, 0, DECK, NOBODY, play.played, _one_more(taken, seat), event.number + 1, (*play.closed, play.trick))
+    return replace(deal, to_act=course.lead_of[turn], play=after)
 
 
 def _one_more(taken: tuple[int, ...], seat: int) -> tuple[int, ...]:
-    return (*taken[:seat], taken[seat] + 1, *taken[seat + 1 :])
+    more = list(taken)
+    more[seat] += 1
+    return tuple(more)
 
 
 # ---- decide ------------------------------------------------------------------------------------------------------------

@@ -107,6 +107,8 @@ def _tricks(deal: Reckoning, seat: int, count: Amount, rule: str, how: str = "")
 
 def _consolation(deal: Reckoning, undertricks: int, rule: str) -> Iterator[Entry]:
     """Every opponent, resting ones too, for every trick that the declarer really missed (3.8.1.2)."""
+    if not undertricks:
+        return
     price = deal.consolation_price
     for seat in deal.opponents():
         yield whists(seat, deal.outcome.declarer or 0, undertricks * price, rule, f"consolation: {without(undertricks)} at {price}")

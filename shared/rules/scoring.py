@@ -38,9 +38,8 @@ def score_deal(
     for one in _as_won(deal, series):
         if one.amount:
             (won if one.column == "pool" else written).append(one)
-    after = write(sheet, written)
-    pools = pool_entries(convention, target, after, won)
-    return tuple(_exact(one) for one in (*pools, *written))
+    pools = pool_entries(convention, target, write(sheet, written), won) if won else ()
+    return tuple([one if type(one.amount) is int else _exact(one) for one in (*pools, *written)])
 
 
 def _as_won(deal: Reckoning, series: Series) -> Iterator[Entry]:
@@ -51,16 +50,18 @@ def _as_won(deal: Reckoning, series: Series) -> Iterator[Entry]:
         yield from score_misere(deal)
     elif outcome.is_game:
         yield from score_trick_game(deal)
-    yield from score_infractions(outcome.infractions)
-    yield from _refused_talon(deal)
+    if outcome.infractions:
+        yield from score_infractions(outcome.infractions)
+    if outcome.talon_refused:
+        yield from _refused_talon(deal)
 
 
 def _refused_talon(deal: Reckoning) -> Iterator[Entry]:
     """The dealer answers for a talon that the declarer discarded whole, by agreement (3.4.10); never to himself, nor on a shared misere."""
     outcome, points = deal.outcome, deal.convention.refused_talon
-    if outcome.talon_refused and points and not outcome.shared and outcome.dealer != outcome.declarer:
+    if points and not outcome.shared and outcome.dealer != outcome.declarer:
         yield mountain(outcome.dealer, points, "3.4.10", "the declarer refused the talon")
 
 
 def _exact(one: Entry) -> Entry:
-    return one if isinstance(one.amount, int) else msgspec.structs.replace(one, amount=exact(one.amount))
+    return msgspec.structs.replace(one, amount=exact(one.amount))
