@@ -24,11 +24,10 @@ NAMED = re.compile(r"test_(?:fn(?P<footnote>\d+)|(?P<rule>[1-5](?:_\d+)+))(?:_|$
 
 
 class Catalogue(NamedTuple):
-    """`rules` in words by number, `reasons` why some cannot be shown online, `in_progress` the part of the work by number."""
+    """`rules` in words by number, `reasons` why some cannot be shown online."""
 
     rules: dict[str, str]
     reasons: dict[str, str]
-    in_progress: dict[str, str]
     sections: dict[str, str]
 
 
@@ -46,8 +45,7 @@ def catalogue() -> Catalogue:
     data = tomllib.loads(RULES.read_text(encoding="utf-8"))
     words = data["rules"] | {number: said for number, (said, _) in data["not_online"].items()}
     reasons = {number: reason for number, (_, reason) in data["not_online"].items()}
-    in_progress = {number: part for part, numbers in data["in_progress"].items() for number in numbers}
-    return Catalogue({number: words[number] for number in sorted(words, key=place)}, reasons, in_progress, data["sections"])
+    return Catalogue({number: words[number] for number in sorted(words, key=place)}, reasons, data["sections"])
 
 
 def place(number: str) -> tuple[bool, list[int]]:
@@ -154,7 +152,7 @@ def _tests_cell(number: str, code: Catalogue, shown: dict[str, list[Test]]) -> s
         return f"cannot be online: {code.reasons[number]}"
     if number in shown:
         return _joined(f"{test.file.removeprefix('rules/')}:{test.name}" for test in shown[number])
-    return f"in progress: {code.in_progress[number]}" if number in code.in_progress else "**none**"
+    return "**none**"
 
 
 def _joined(places: Iterable[str]) -> str:
@@ -172,7 +170,7 @@ def main() -> int:
     code, shown = catalogue(), shown_by(tests())
     missing = [number for number in code.rules if number not in shown and number not in code.reasons]
     for number in missing:
-        sys.stdout.write(f"{number} has no test ({code.in_progress.get(number, 'and nobody is at it')}): {code.rules[number]}\n")
+        sys.stdout.write(f"{number} has no test: {code.rules[number]}\n")
     return 0
 
 

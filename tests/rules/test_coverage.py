@@ -6,8 +6,6 @@ import ast
 import re
 from collections.abc import Iterator
 
-import pytest
-
 from tests.rules import coverage
 
 CODE = coverage.catalogue()
@@ -22,17 +20,15 @@ def strings(tree: ast.AST) -> Iterator[str]:
 
 
 def test_the_numbers_of_the_code_are_listed_once():
-    """Nothing is both to be tested and impossible, and what is in progress is a rule."""
+    """Nothing is both to be tested and impossible."""
     assert all(CODE.rules.values())
-    assert set(CODE.in_progress) <= set(CODE.rules)
-    assert not set(CODE.in_progress) & set(CODE.reasons)
     assert all(len(reason) > 20 for reason in CODE.reasons.values())
 
 
 def test_every_rule_has_a_test_or_a_reason():
     """A rule without a test says why none can exist online."""
     shown = coverage.shown_by(TESTS)
-    assert [number for number in CODE.rules if number not in shown.keys() | CODE.reasons.keys() | CODE.in_progress.keys()] == []
+    assert [number for number in CODE.rules if number not in shown.keys() | CODE.reasons.keys()] == []
 
 
 def test_a_test_is_named_after_a_rule_that_exists():
@@ -53,8 +49,6 @@ def test_every_number_cited_is_a_rule():
 
 def test_the_table_is_fresh():
     """`COVERAGE.md` is what `python -m tests.rules.coverage` writes now."""
-    if CODE.in_progress:
-        pytest.skip(f"while parts of the Code are in progress: {sorted(set(CODE.in_progress.values()))}")
     assert coverage.TABLE.read_text(encoding="utf-8") == coverage.table()
 
 
@@ -105,10 +99,10 @@ def test_every_refusal_is_expected_by_a_test():
     """Each code that the rules refuse with, by each rule that it cites, stands in a test."""
     seen = expected()
     missing = [pair for pair in refusals() if not any(set(pair) <= one for one in seen)]
-    assert sorted(pair for pair in missing if pair[1] not in CODE.in_progress) == []
+    assert sorted(missing) == []
 
 
 def test_every_rule_of_an_entry_is_expected_by_a_test():
     """Each rule number that can come out of the engine stands in a test as a string to compare with."""
     seen = set().union(*expected())
-    assert sorted(rules_written() - seen - CODE.in_progress.keys(), key=coverage.place) == []
+    assert sorted(rules_written() - seen, key=coverage.place) == []
