@@ -14,7 +14,15 @@ from shared.rules import dark, invitation
 from shared.rules.calling import HERE, PASS, TAKE, legal_calls, lowest_game, objection, standing_step, step
 from shared.rules.cards import CARDS
 from shared.rules.contract import LADDER, LEVEL, MISERE
-from shared.rules.game_events import AllPassed, AuctionWon, BidMade, DealEvent, InvitationAnswered, TalonCardOpened, TalonTaken
+from shared.rules.deal_event import DealEvent
+from shared.rules.game_events import (
+    AllPassed,
+    AuctionWon,
+    BidMade,
+    InvitationAnswered,
+    TalonCardOpened,
+    TalonTaken,
+)
 from shared.rules.incidents import Invitation
 from shared.rules.laying import defenders_laid
 from shared.rules.moves import Bid, Invite, Look, Take

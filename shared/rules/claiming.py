@@ -10,8 +10,14 @@ from msgspec.structs import replace
 
 from shared.rules.cards import CARD_NUMBER, CARDS, hand_text, mask_of
 from shared.rules.contract import ALL_PASS, MISERE, TRICKS, is_game
+from shared.rules.deal_event import DealEvent
 from shared.rules.ending import scored
-from shared.rules.game_events import CardExposed, ClaimAnswered, ClaimMade, DealEvent, HeldToLine
+from shared.rules.game_events import (
+    CardExposed,
+    ClaimAnswered,
+    ClaimMade,
+    HeldToLine,
+)
 from shared.rules.incidents import NONE, Claim
 from shared.rules.moves import Claim as MakeClaim
 from shared.rules.position import NOBODY, Deal, Play, bit

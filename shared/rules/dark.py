@@ -11,7 +11,13 @@ from msgspec.structs import replace
 from shared.rules.calling import standing_step, step
 from shared.rules.cards import CARDS, hand_text, mask_of
 from shared.rules.contract import LEVEL, MISERE
-from shared.rules.game_events import AuctionWon, DarkTalonTaken, DealEvent, HandSeen, WhistCalled
+from shared.rules.deal_event import DealEvent
+from shared.rules.game_events import (
+    AuctionWon,
+    DarkTalonTaken,
+    HandSeen,
+    WhistCalled,
+)
 from shared.rules.laying import defenders_laid
 from shared.rules.moves import Bid, Take
 from shared.rules.position import NOBODY, Auction, Deal, bit

@@ -29,6 +29,7 @@ from shared.rules import (
 from shared.rules.calling import plays_dark
 from shared.rules.cards import CARD_NUMBER, DECK, mask_of
 from shared.rules.convention import Convention
+from shared.rules.deal_event import DealEvent
 from shared.rules.game_events import (
     ActTakenBack,
     AllPassed,
@@ -43,7 +44,6 @@ from shared.rules.game_events import (
     Conceded,
     ContractDeclared,
     DarkTalonTaken,
-    DealEvent,
     DealScored,
     Event,
     GaveUpWithoutThree,

@@ -9,7 +9,11 @@ from msgspec.structs import replace
 from shared.rules.bargain import debt
 from shared.rules.cards import RANKS, SUIT_OF
 from shared.rules.contract import ALL_PASS, MISERE, TRICKS, is_game
-from shared.rules.game_events import Conceded, DealEvent, DealScored
+from shared.rules.deal_event import DealEvent
+from shared.rules.game_events import (
+    Conceded,
+    DealScored,
+)
 from shared.rules.moves import Concede
 from shared.rules.outcome import Call, DealOutcome
 from shared.rules.position import NOBODY, Deal, Score, Setup

@@ -13,7 +13,13 @@ from msgspec.structs import replace
 
 from shared.rules.cards import CARD_NUMBER, CARDS, DECK, SUIT_MASKS, SUIT_OF, card_numbers, hand_text, mask_of
 from shared.rules.contract import MISERE, is_game
-from shared.rules.game_events import CardExposed, DealEvent, HeldToLine, RemedyAsked, RemedyChosen
+from shared.rules.deal_event import DealEvent
+from shared.rules.game_events import (
+    CardExposed,
+    HeldToLine,
+    RemedyAsked,
+    RemedyChosen,
+)
 from shared.rules.incidents import NONE, Bound, Exposure, Incidents, Line, Question
 from shared.rules.moves import Play as PlayCard
 from shared.rules.moves import Remedy

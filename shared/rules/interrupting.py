@@ -9,7 +9,8 @@ from collections.abc import Callable
 from functools import reduce
 
 from shared.rules import auction, claiming, exposed, proposing
-from shared.rules.game_events import DealEvent, Event
+from shared.rules.deal_event import DealEvent
+from shared.rules.game_events import Event
 from shared.rules.incidents import Claim, Invitation, Proposal, Question
 from shared.rules.moves import Answer, DealMove, Play, Remedy
 from shared.rules.position import Deal

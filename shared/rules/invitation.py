@@ -13,7 +13,12 @@ from msgspec.structs import replace
 from shared.rules.calling import objection as objection_to_call
 from shared.rules.cards import hand_text
 from shared.rules.contract import MISERE
-from shared.rules.game_events import DealEvent, HandSeen, InvitationAnswered, MisereInvited
+from shared.rules.deal_event import DealEvent
+from shared.rules.game_events import (
+    HandSeen,
+    InvitationAnswered,
+    MisereInvited,
+)
 from shared.rules.incidents import Invitation
 from shared.rules.moves import Bid, Invite
 from shared.rules.position import NOBODY, Deal, bit

@@ -6,7 +6,8 @@ from msgspec.structs import replace
 
 from shared.rules import auction, dark
 from shared.rules.cards import hand_text
-from shared.rules.game_events import DealEvent, HandSeen
+from shared.rules.deal_event import DealEvent
+from shared.rules.game_events import HandSeen
 from shared.rules.moves import Look
 from shared.rules.position import NOBODY, Deal, bit
 from shared.rules.refusal import Refused

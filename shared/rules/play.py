@@ -12,8 +12,14 @@ from msgspec.structs import replace
 
 from shared.rules.cards import CARD_NUMBER, CARDS, DECK, card_numbers
 from shared.rules.contract import ALL_PASS, MISERE, STRAIN, TRICKS
+from shared.rules.deal_event import DealEvent
 from shared.rules.ending import scored
-from shared.rules.game_events import AllPassed, CardPlayed, DealEvent, TalonCardOpened, TrickWon
+from shared.rules.game_events import (
+    AllPassed,
+    CardPlayed,
+    TalonCardOpened,
+    TrickWon,
+)
 from shared.rules.laying import catchers_laid, dummy_laid
 from shared.rules.moves import Play as PlayCard
 from shared.rules.position import NOBODY, Course, Deal, Game, Play, Setup, bit, fresh_trick

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from shared.rules import bargain, taking_back
 from shared.rules.claiming import left, shared_out, taken_as
 from shared.rules.contract import ALL_PASS, TRICKS
+from shared.rules.deal_event import DealEvent
 from shared.rules.ending import scored
 from shared.rules.game_events import (
     ActTakenBack,
     BargainStruck,
-    DealEvent,
     PauseAgreed,
     ProposalAnswered,
     ProposalMade,

@@ -14,8 +14,14 @@ from msgspec.structs import replace
 from shared.rules.cards import CARD_NUMBER, CARDS, card_numbers, mask_of
 from shared.rules.contract import GAMES, LEVEL, MISERE, RANK
 from shared.rules.dark import obliged_to_whist
+from shared.rules.deal_event import DealEvent
 from shared.rules.ending import scored
-from shared.rules.game_events import CardsDiscarded, ContractDeclared, DealEvent, GaveUpWithoutThree, TalonTaken
+from shared.rules.game_events import (
+    CardsDiscarded,
+    ContractDeclared,
+    GaveUpWithoutThree,
+    TalonTaken,
+)
 from shared.rules.laying import catchers_laid, defenders_laid, is_checked
 from shared.rules.moves import Declare, Discard, WithoutThree
 from shared.rules.play import begin

@@ -11,8 +11,12 @@ from typing import Final, Literal, TypeAlias
 from msgspec.structs import replace
 
 from shared.rules.contract import LEVEL
+from shared.rules.deal_event import DealEvent
 from shared.rules.ending import scored
-from shared.rules.game_events import DealEvent, PlayChosen, WhistCalled
+from shared.rules.game_events import (
+    PlayChosen,
+    WhistCalled,
+)
 from shared.rules.laying import defenders_laid
 from shared.rules.moves import Lay, Look, Whist
 from shared.rules.play import begin

@@ -25,6 +25,7 @@ from shared.rules import game_events as game
 from shared.rules.cards import CARDS, DECK, hand_text, mask_of
 from shared.rules.convention import from_record
 from shared.rules.deal import Deal, evolve, open_deal
+from shared.rules.deal_event import DealEvent
 from shared.rules.game_events import Event
 from shared.rules.moves import Concede
 from shared.rules.offer import legal_moves
@@ -35,9 +36,7 @@ from tests.load.figures import tell
 from tests.load.keep_alive import KeepAlive
 
 TABLES = 64
-EVENTS = msgspec.json.Decoder(
-    list[game.DealEvent | game.DeckCut | game.SeedAdded | game.DealRevealed | game.PulkaClosed | game.DealStarted]
-)
+EVENTS = msgspec.json.Decoder(list[DealEvent | game.DeckCut | game.SeedAdded | game.DealRevealed | game.PulkaClosed | game.DealStarted])
 
 
 class TableLoad:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import msgspec
 
 from shared.rules.deal import Deal, decide, evolve, legal_moves
-from shared.rules.game_events import DealEvent
+from shared.rules.deal_event import DealEvent
 from shared.rules.moves import Concede, DealMove
 from tests.load.figures import tell
 from tests.rules.words import shuffled

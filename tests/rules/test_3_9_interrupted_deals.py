@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from shared.rules.cards import CARDS, card_numbers, hand_text
 from shared.rules.claiming import hands_of, may_claim
 from shared.rules.deal import decide, default_move, evolve, legal_moves, offer
+from shared.rules.deal_event import DealEvent
 from shared.rules.exposed import lying
-from shared.rules.game_events import DealEvent, DealScored
+from shared.rules.game_events import DealScored
 from shared.rules.incidents import Claim as Claimed
 from shared.rules.moves import Claim, Concede, Propose
 from shared.rules.position import bit

@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from shared.rules.cards import CARDS, DECK, card_numbers, hand_text
 from shared.rules.contract import LADDER, STRAIN
 from shared.rules.deal import Deal, decide, default_move, evolve, legal_moves, offer
+from shared.rules.deal_event import DealEvent
 from shared.rules.ending import outcome_of
-from shared.rules.game_events import CardPlayed, DealEvent, DealScored, TalonCardOpened, TrickWon
+from shared.rules.game_events import (
+    CardPlayed,
+    DealScored,
+    TalonCardOpened,
+    TrickWon,
+)
 from shared.rules.moves import Answer, Bid, Concede, Declare, Discard, Invite, Lay, Look, Play, Remedy, Take, Whist, WithoutThree
 from shared.rules.recorded_deal import deal_document
 from shared.rules.refusal import Refused
