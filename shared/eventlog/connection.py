@@ -74,6 +74,11 @@ def check_answer(data: bytes) -> bytes:
     return data
 
 
+def _give_up(done: asyncio.Future[Any], reason: str) -> None:
+    if not done.done():
+        done.set_exception(Unanswered(reason))
+
+
 def header(message: Msg, name: str) -> str:
     """One header of a message, "" when it has none of that name."""
     return message.headers.get(name, "") if message.headers else ""
@@ -189,15 +194,14 @@ class Connection:
 
         self._routes[token] = route
         self._lost[token] = done
+        patience = self._loop.call_later(seconds, _give_up, done, f"{subject}: no answer in {seconds} s")  # `timeout` costs three times it
         try:
-            async with asyncio.timeout(seconds):
-                await self._client.publish(subject, payload, f"{self._inbox}.{token}", dict(headers) if headers else None)
-                await done
-        except TimeoutError:
-            raise Unanswered(f"{subject}: no answer in {seconds} s") from None
+            await self._client.publish(subject, payload, f"{self._inbox}.{token}", dict(headers) if headers else None)
+            await done
         except nats.errors.Error as cause:
             raise Unsent(f"{subject}: {cause}") from cause
         finally:
+            patience.cancel()
             del self._routes[token], self._lost[token]
             if not done.cancel() and not done.cancelled():
                 done.exception()  # seen, so that asyncio does not report it as lost

@@ -1,26 +1,65 @@
-"""The least that a validated POST costs here: one Litestar handler that decodes a move and answers a small object. Prints its address."""
+"""The least that a validated POST costs here: one Litestar handler that decodes a move and answers a small object. Prints its address.
+
+With `PULKA_NATS_URL` it also appends one commit of the size of a move's: all that a durable move would cost without rules, secrets,
+players and answers to repeats.
+"""
 
 from __future__ import annotations
 
+import os
 import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import uvicorn
 from litestar import Litestar, post
-from litestar.params import JSONBody
+from litestar.datastructures import State
+from litestar.params import FromPath, JSONBody
 
+from shared.eventlog.jetstream import open_log
+from shared.events.address import PARTITIONS
 from shared.rules.moves import AnyMove
 from shared.web.strict_request import StrictRequest
+from tests.contracts.commits import some_commit, some_table
+
+ANSWER = {"revision": 1, "position": "TABLE_0:1", "hash": "0" * 64}
 
 
-@post("/moves", status_code=200)
-async def moves(data: JSONBody[AnyMove]) -> dict[str, Any]:
+@post("/moves/{table:int}", status_code=200)
+async def moves(table: FromPath[int], data: JSONBody[AnyMove]) -> dict[str, Any]:
     """Answers without doing anything."""
-    return {"revision": 1, "position": "TABLE_0:1", "hash": "0" * 64, "events": [{"type": type(data).__name__}]}
+    return {**ANSWER, "events": [{"table": table, "type": type(data).__name__}]}
+
+
+@asynccontextmanager
+async def appending(app: Litestar) -> AsyncIterator[None]:
+    """Gives the handler a log, and tables of which each request is the next commit; whoever asks has one request a table at a time."""
+    log = await open_log(os.environ["PULKA_NATS_URL"], "floor", durable=True)
+    tables: dict[int, list[Any]] = {}
+
+    async def append(number: int) -> None:
+        table = tables.setdefault(number, [some_table(number % PARTITIONS), 0, 0])
+        address, sequence, revision = table
+        recorded = await log.append(address, some_commit(address, revision + 1, size=300), sequence)
+        table[1:] = recorded.sequence, recorded.revision
+
+    app.state.append = append
+    yield
+    await log.close()
+
+
+@post("/moves/{table:int}", status_code=200)
+async def durable_moves(table: FromPath[int], data: JSONBody[AnyMove], state: State) -> dict[str, Any]:
+    """Answers when a commit is stored."""
+    await state.append(table)
+    return {**ANSWER, "events": [{"table": table, "type": type(data).__name__}]}
 
 
 if __name__ == "__main__":
+    durable = "PULKA_NATS_URL" in os.environ
     listener = socket.create_server(("127.0.0.1", 0))
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
-    app = Litestar([moves], request_class=StrictRequest, logging_config=None)
-    uvicorn.Server(uvicorn.Config(app, http="httptools", loop="uvloop", lifespan="off", access_log=False, log_config=None)).run([listener])
+    handler, life = (durable_moves, [appending]) if durable else (moves, [])
+    app = Litestar([handler], request_class=StrictRequest, logging_config=None, lifespan=life)
+    uvicorn.Server(uvicorn.Config(app, http="httptools", loop="uvloop", access_log=False, log_config=None)).run([listener])

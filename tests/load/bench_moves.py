@@ -1,4 +1,5 @@
-"""Durable moves over HTTP with 64 tables at once, and the two ceilings of the same run: a bare validated POST, and bare durable appends.
+"""Durable moves over HTTP with 64 tables at once, and the two ceilings of the same run: a bare validated POST, and bare durable appends;
+and what lies between: a bare validated POST that makes one bare durable append.
 
 All players are played by this process: it learns each seat's hand from the API, follows the deal with the rules, and sends random legal
 moves, one at a time for each table. Timed are windows of whole seconds; opening the tables is not. Prints one JSON line a figure.
@@ -153,12 +154,23 @@ async def posts_per_second(url: str, seconds: float, rounds: int) -> list[float]
 
         async def run(place: int, until: float, counts: list[int] = counts) -> None:
             while time.perf_counter() < until:
-                await connections[place].request("POST", "/moves", {"type": "play", "card": "AS"}, "Idempotency-Key: 1\r\n")
+                await connections[place].request("POST", f"/moves/{place}", {"type": "play", "card": "AS"}, "Idempotency-Key: 1\r\n")
                 counts[place] += 1
 
         await asyncio.gather(*(run(place, began + seconds) for place in range(TABLES)))
         rates.append(sum(counts) / (time.perf_counter() - began))
     return rates
+
+
+def bare_posts(seconds: float, rounds: int, nats_url: str = "") -> list[float]:
+    """Rates of the bare handler; with `nats_url` of the one that appends."""
+    environment = os.environ | {"PYTHONPATH": "."} | ({"PULKA_NATS_URL": nats_url} if nats_url else {})
+    script = str(Path(__file__).with_name("bare_post.py"))
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment) as bare:
+        try:
+            return uvloop.run(posts_per_second(bare.stdout.readline().strip(), seconds, rounds))
+        finally:
+            bare.terminate()
 
 
 async def appends_per_second(url: str, seconds: float, rounds: int) -> list[float]:
@@ -175,21 +187,12 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=4.0)
     options.add_argument("--rounds", type=int, default=5)
     chosen = options.parse_args()
-    bare = subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("bare_post.py"))],
-        stdout=subprocess.PIPE,
-        text=True,
-        env=dict(os.environ, PYTHONPATH="."),
-    )
-    try:
-        posts = uvloop.run(posts_per_second(bare.stdout.readline().strip(), chosen.seconds / 2, chosen.rounds))
-    finally:
-        bare.terminate()
-        bare.wait()
-    ceilings = [tell("http_bare_validated_post", "requests/s", posts)]
+    ceilings = [tell("http_bare_validated_post", "requests/s", bare_posts(chosen.seconds / 2, chosen.rounds))]
     with tempfile.TemporaryDirectory(prefix="pulka-bench-") as folder, EmbeddedServers(Path(folder) / "home") as servers:
         appended = uvloop.run(appends_per_second(servers.nats_url, chosen.seconds / 2, chosen.rounds))
         ceilings.append(tell("bare_durable_appends_64_in_flight", "appends/s", appended))
+        floor = tell("http_bare_post_that_appends", "requests/s", bare_posts(chosen.seconds / 2, chosen.rounds, servers.nats_url))
+        tell("http_bare_post_that_appends_of_lower_ceiling", "%", [100 * floor / min(ceilings)])
         moves = measure("http_durable_moves_64_tables", *separate(servers, Path(folder), chosen.seconds, chosen.rounds))
         tell("http_durable_moves_of_lower_ceiling", "%", [100 * moves / min(ceilings)])
         measure("http_durable_moves_64_tables_all_in_one", *all_in_one(servers, Path(folder), chosen.seconds, chosen.rounds))
