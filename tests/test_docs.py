@@ -146,7 +146,9 @@ def test_every_move_is_documented_with_its_fields():
         assert {field.name for field in fields(kind)} <= named, kind
 
 
-@pytest.mark.parametrize(("service", "title"), [("table", "A table's events"), ("lobby", "The lobby's events")])
+@pytest.mark.parametrize(
+    ("service", "title"), [("table", "A table's events"), ("lobby", "The lobby's events"), ("ledger", "The ledger's events")]
+)
 def test_every_event_is_documented_with_its_fields(service, title):
     """Each stored event has a row with exactly the fields that it has in the log."""
     described = {tag: words(row[1]) for row in rows(section(EVENTS, title)) for tag in words(row[0])}

@@ -7,7 +7,7 @@
 * Any other change raises `commit.SCHEMA` and comes with a function in `upcast` that makes the new form of the old one.
 
 Events of a table are those of the rules, except that some of them hold cards or seeds that somebody may not know yet. Those are stored with
-sealed boxes, under the same name and with the same fields; the salts go into the boxes. Events of the lobby are stored as they are.
+sealed boxes, under the same name and with the same fields; the salts go into the boxes. Events of lobby and ledger are stored as they are.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from shared.events.ledger_events import AnyLedgerEvent, LedgerEvent
 from shared.events.lobby_events import AnyLobbyEvent, LobbyEvent
 from shared.events.sealed import Sealed
 from shared.rules import game_events as game
@@ -206,11 +207,13 @@ OpenEvent = (
 )
 StoredTableEvent = SealedEvent | OpenEvent
 
-LANGUAGE: Final[dict[str, tuple[type[Event | LobbyEvent], ...]]] = {
+LANGUAGE: Final[dict[str, tuple[type[Event | LobbyEvent | LedgerEvent], ...]]] = {
     "table": StoredTableEvent.__args__,
     "lobby": AnyLobbyEvent.__args__,
+    "ledger": AnyLedgerEvent.__args__,
 }
 
 decode_table_event: Final = msgspec.json.Decoder(StoredTableEvent).decode
 decode_lobby_event: Final = msgspec.json.Decoder(AnyLobbyEvent).decode
+decode_ledger_event: Final = msgspec.json.Decoder(AnyLedgerEvent).decode
 encode_event: Final = msgspec.json.Encoder(order="deterministic").encode

@@ -92,4 +92,16 @@ class TableOver(LobbyEvent, frozen=True, tag="TableOver"):
     reason: str
 
 
-AnyLobbyEvent = PlayerSignedUp | TokenIssued | TableOpened | SeatTaken | SeatLeft | PlayerReady | TableFilled | TableOver
+class PlayerErased(LobbyEvent, frozen=True, tag="PlayerErased"):
+    """The key under which the personal data of `player` was sealed is destroyed: nobody can read them any more, in no copy of the log.
+
+    `author`: who asked for it, a player id or `operator`; `key_digest`: SHA-256 (hex) of the wrapped key that was destroyed, empty when
+    there was none any more.
+    """
+
+    player: str
+    author: str
+    key_digest: str
+
+
+AnyLobbyEvent = PlayerSignedUp | PlayerErased | TokenIssued | TableOpened | SeatTaken | SeatLeft | PlayerReady | TableFilled | TableOver

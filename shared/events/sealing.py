@@ -28,9 +28,10 @@ from shared.events.catalogue import (
 )
 from shared.events.commit import Commit
 from shared.events.keys import MasterKeys
+from shared.events.ledger_events import AnyLedgerEvent
 from shared.events.lobby_events import AnyLobbyEvent
 from shared.events.sealed import Opened, Sealed, nonce_from
-from shared.events.upcast import stored_lobby_events, stored_table_events
+from shared.events.upcast import stored_ledger_events, stored_lobby_events, stored_table_events
 from shared.rules import game_events as game
 from shared.rules import irregular_events as irregular
 from shared.rules import member_events as member
@@ -82,6 +83,18 @@ class LobbyCodec:
     def open(self, commit: Commit) -> tuple[AnyLobbyEvent, ...]:
         """The events of `commit` in today's form. Raises `NewerSchema`, `msgspec.ValidationError`."""
         return stored_lobby_events(commit)
+
+
+class LedgerCodec:
+    """The ledger's own events are stored as they are: nothing in them is anybody's secret."""
+
+    def seal(self, address: Address, events: tuple[AnyLedgerEvent, ...], entropy: bytes) -> tuple[msgspec.Raw, ...]:  # noqa: ARG002  # the port of all codecs
+        """The events in stored form."""
+        return tuple([msgspec.Raw(encode_event(event)) for event in events])
+
+    def open(self, commit: Commit) -> tuple[AnyLedgerEvent, ...]:
+        """The events of `commit` in today's form. Raises `NewerSchema`, `msgspec.ValidationError`."""
+        return stored_ledger_events(commit)
 
 
 class Boxes:

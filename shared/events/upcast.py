@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.events.catalogue import StoredTableEvent, decode_lobby_event, decode_table_event, encode_event
+from shared.events.catalogue import StoredTableEvent, decode_ledger_event, decode_lobby_event, decode_table_event, encode_event
 from shared.events.commit import SCHEMA, Commit
+from shared.events.ledger_events import AnyLedgerEvent
 from shared.events.lobby_events import AnyLobbyEvent
 
 Stored = dict[str, Any]
@@ -56,6 +57,11 @@ def stored_table_events(commit: Commit) -> tuple[StoredTableEvent, ...]:
 def stored_lobby_events(commit: Commit) -> tuple[AnyLobbyEvent, ...]:
     """A lobby commit as it lies in the log, personal data sealed. Raises as `stored_table_events`."""
     return tuple([decode_lobby_event(raw) for raw in current(commit)])
+
+
+def stored_ledger_events(commit: Commit) -> tuple[AnyLedgerEvent, ...]:
+    """A commit of the ledger's own. Raises as `stored_table_events`."""
+    return tuple([decode_ledger_event(raw) for raw in current(commit)])
 
 
 def _raised(commit: Commit, raw: msgspec.Raw) -> msgspec.Raw:

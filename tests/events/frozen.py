@@ -14,11 +14,12 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
+from shared.eventlog.decisions import Codec
 from shared.events import address
 from shared.events.catalogue import LANGUAGE
 from shared.events.commit import SCHEMA, Commit, decode, encode
 from shared.events.sealed import Sealed
-from shared.events.sealing import LobbyCodec
+from shared.events.sealing import LedgerCodec, LobbyCodec
 from tests.events import court_story, story
 from tests.events.played import play
 
@@ -62,10 +63,15 @@ def lines(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
 
 
+def codec_of(commit: Commit) -> Codec[Any]:
+    """What opens a commit of the corpus."""
+    return {"table": story.CODEC, "lobby": LobbyCodec(), "ledger": LedgerCodec()}[commit.aggregate.partition(".")[0]]
+
+
 def line(data: bytes) -> str:
     """A commit as a line of the corpus."""
     commit = decode(data)
-    codec = story.CODEC if commit.aggregate.startswith("table.") else LobbyCodec()
+    codec = codec_of(commit)
     opened = json.loads(msgspec.json.encode(codec.open(commit), order="deterministic"))
     return json.dumps({"commit": data.decode(), "opened": opened}, ensure_ascii=False) + "\n"
 
