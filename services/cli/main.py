@@ -33,6 +33,7 @@ COMMANDS = {
     "solve": "services.cli.solve:solve",
     "conventions": "services.cli.conventions:conventions",
     "audit": "services.cli.audit:audit",
+    "erase": "services.cli.erase:erase",
     "settings": "services.cli.settings:settings_command",
 }
 

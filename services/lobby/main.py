@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import asyncpg
+import structlog
 from litestar import Router
 
 from services.lobby.api import player_routes
 from services.lobby.database import Database
 from services.lobby.desk import Desk
+from services.lobby.erasure_api import erasure_routes
 from services.lobby.passwords import Passwords
 from services.lobby.players import Players
 from services.lobby.progress import Progress
@@ -23,6 +25,7 @@ from shared.events.address import LOBBY_STREAMS
 from shared.projections.history import RefusedToRun
 from shared.projections.projection import schema_of
 from shared.projections.projector import Projector
+from shared.projections.status import PASSING
 from shared.web.application import now_ms
 from shared.web.auth import Tokens, master_keys
 from shared.web.log_connection import connected_log
@@ -30,12 +33,14 @@ from shared.web.problems import unavailable
 from shared.web.service import CannotStart, ServersUnreachable, Service
 from shared.web.settings import Settings, masked
 
+log = structlog.get_logger(__name__)
+
 
 def create(settings: Settings) -> Service:
     """The lobby; it opens nothing before its start. Raises `CannotStart` when the master keys are missing."""
     lobby = Lobby(settings)
     tables = Router("/", route_handlers=[*table_routes(lobby.desk), *seat_routes(lobby.desk)], dependencies={"order": orders(lobby.desk)})
-    routes = [*player_routes(lobby.desk), tables]
+    routes = [*player_routes(lobby.desk), *erasure_routes(lobby.desk), tables]
     return Service(name="lobby", routes=routes, start=lobby.start, drain=lobby.drain, stop=lobby.stop, health=lobby.health)
 
 
@@ -56,8 +61,8 @@ class Lobby:
         settings, rows = self._settings, LobbyRows()
         schema = schema_of(rows, settings.namespace)
         vault = Vault(self._database, self._keys, settings.namespace)
-        log = self._log = await connected_log(settings, "pulka lobby")
-        self._projector = Projector(log, rows, LOBBY_STREAMS, settings.postgres_dsn, schema)
+        event_log = self._log = await connected_log(settings, "pulka lobby")
+        self._projector = Projector(event_log, rows, LOBBY_STREAMS, settings.postgres_dsn, schema)
         try:
             await self._database.open(vault.ddl)
             await self._projector.start()
@@ -65,12 +70,20 @@ class Lobby:
             raise CannotStart(str(refused)) from refused
         except (OSError, TimeoutError, asyncpg.PostgresError) as wrong:
             raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
-        self._progress = Progress(log, self._database, schema)
+        self._progress = Progress(event_log, self._database, schema)
         self._progress.start()
         tokens = Tokens(self._keys)
-        players = Players(log, self._keys, vault, tokens, Passwords())
+        players = Players(event_log, self._keys, vault, tokens, Passwords())
         reads = Reads(self._database, vault, players, schema)
-        self._desk = Desk(log, players, Tables(log, self._keys), reads, self._projector.at_least, tokens, now_ms)
+        await self._keep_erased(vault, reads)
+        self._desk = Desk(event_log, players, Tables(event_log, self._keys), reads, self._projector.at_least, tokens, now_ms)
+
+    async def _keep_erased(self, vault: Vault, reads: Reads) -> None:
+        """Destroy keys that came back: a crash had come before, or the vault was restored from an older backup."""
+        try:
+            await vault.destroy(await reads.erased())
+        except PASSING as away:
+            log.warning("erasures_not_checked", reason=type(away).__name__)  # with Postgres away no key can be read either
 
     def desk(self) -> Desk:
         """What the handlers work with; raises 503 before the start and after the stop."""

@@ -18,7 +18,7 @@ from shared.eventlog.port import EventLog
 from shared.events.address import Address, is_id, new_id
 from shared.events.commit import Commit
 from shared.events.keys import MasterKeys, command_digest
-from shared.events.lobby_events import AnyLobbyEvent, PlayerSignedUp, TokenIssued
+from shared.events.lobby_events import AnyLobbyEvent, PlayerErased, PlayerSignedUp, TokenIssued
 from shared.events.personal import open_personal, seal_personal
 from shared.events.sealed import Sealed
 from shared.events.sealing import LobbyCodec
@@ -29,12 +29,13 @@ from shared.web.auth import BOT, LIFETIME, PLAY, READ, Tokens
 
 
 class Player(msgspec.Struct, frozen=True):
-    """A player as his log leaves him; `name` None: nobody signed up under this id."""
+    """A player as his log leaves him; `name` None: nobody signed up under this id, or he is `erased`."""
 
     id: str
     name: Sealed | None = None
     password: Sealed | None = None
     bot: bool = False
+    erased: bool = False
 
 
 def initial(where: Address) -> Player:
@@ -47,6 +48,8 @@ def evolve(player: Player, event: AnyLobbyEvent) -> Player:
     match event:
         case PlayerSignedUp():
             return Player(player.id, event.name, event.password, event.bot)
+        case PlayerErased():
+            return Player(player.id, bot=player.bot, erased=True)
     return player
 
 
@@ -59,6 +62,8 @@ def fold(player: Player, _commit: Commit, events: tuple[AnyLobbyEvent, ...]) -> 
 
 # ---- decide ------------------------------------------------------------------------------------------------------------
 
+NOBODY: Final = Refused("no_such_player", "", "There is no such player.")
+
 
 def sign_up(player: Player, signed_up: PlayerSignedUp, token: TokenIssued) -> tuple[AnyLobbyEvent, ...]:
     """A new player and his first token; nothing for somebody who is there already."""
@@ -67,7 +72,14 @@ def sign_up(player: Player, signed_up: PlayerSignedUp, token: TokenIssued) -> tu
 
 def issue(player: Player, token: TokenIssued) -> tuple[AnyLobbyEvent, ...] | Refused:
     """One more token."""
-    return (token,) if player.name is not None else Refused("no_such_player", "", "There is no such player.")
+    return (token,) if player.name is not None else NOBODY
+
+
+def erase(player: Player, erased: PlayerErased) -> tuple[AnyLobbyEvent, ...] | Refused:
+    """What proves that somebody is erased; nothing for whom is so already."""
+    if player.erased:
+        return ()
+    return (erased,) if player.name is not None else NOBODY
 
 
 # ---- The service -------------------------------------------------------------------------------------------------------
@@ -122,6 +134,19 @@ class Players:
         result = await self._transact(player, now, request_id, lambda loaded, _at: issue(loaded.state, event))
         return result if isinstance(result, RefusedAt) else token
 
+    async def erase(self, player: str, author: str, now: int, request_id: str) -> Loaded[Player] | RefusedAt:
+        """Erase a player: prove it in the log, then destroy the key under which his personal data lies. Again it does no harm, and ends
+        what a crash between the two has left.
+
+        Needs the vault: raises what Postgres raises.
+        """
+        event = PlayerErased(player, author, await self._vault.digest(player))
+        result = await self._transact(player, now, request_id, lambda loaded, _at: erase(loaded.state, event), author)
+        if isinstance(result, RefusedAt):
+            return result
+        await self._vault.destroy([player])
+        return result.loaded
+
     async def knows_password(self, player_id: str, password: str) -> bool:
         """Whether `password` is the player's; as slow for somebody who does not exist or has none."""
         state = (await self.load(player_id)).state if is_id(player_id) else Player(player_id)
@@ -139,10 +164,15 @@ class Players:
         expires = (now // 1000 + lifetime) * 1000
         return Issued(player, token, scopes, expires), TokenIssued(player, token_id, scopes, expires)
 
-    async def _transact(self, player: str, now: int, request_id: str, decide: Decide[Player, AnyLobbyEvent]) -> Result:
+    async def _transact(
+        self, player: str, now: int, request_id: str, decide: Decide[Player, AnyLobbyEvent], actor: str | None = None
+    ) -> Result:
+        """One command on `player`, who gives it himself unless `actor` does."""
         where = address_of(player)
         command = secrets.token_hex(16)
-        request = Request(command, player, command_digest(self._keys, where.subject, command.encode()), now, correlation=request_id)
+        request = Request(
+            command, actor or player, command_digest(self._keys, where.subject, command.encode()), now, correlation=request_id
+        )
         return await self._aggregates.transact(where, request, decide)
 
 

@@ -11,7 +11,7 @@ from services.lobby import progress, tables
 from services.lobby.tables import Table
 from shared.eventlog.port import Recorded
 from shared.events.commit import decode
-from shared.events.lobby_events import PlayerSignedUp
+from shared.events.lobby_events import PlayerErased, PlayerSignedUp
 from shared.events.sealing import LobbyCodec
 from shared.projections.projection import Connection
 
@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS tables (
 CREATE INDEX IF NOT EXISTS tables_by_status ON tables (status, opened_at DESC, table_id DESC);
 CREATE INDEX IF NOT EXISTS tables_by_time ON tables (opened_at DESC, table_id DESC);
 CREATE TABLE IF NOT EXISTS players (player text PRIMARY KEY, name bytea NOT NULL, bot boolean NOT NULL);
+CREATE TABLE IF NOT EXISTS erased (player text PRIMARY KEY);
 """
     + progress.DDL
 )
@@ -42,7 +43,7 @@ decode_state: Final = msgspec.json.Decoder(Table).decode
 
 
 class LobbyRows:
-    """One row a table and one a player."""
+    """One row a table and one a player; of who is erased only that he is."""
 
     name = "lobby"
     version = 1
@@ -57,6 +58,7 @@ class LobbyRows:
         rows = await connection.fetch("SELECT table_id, state FROM tables WHERE table_id = ANY($1)", ids) if ids else []
         states = {row["table_id"]: decode_state(row["state"]) for row in rows}
         players: list[tuple[str, bytes, bool]] = []
+        erased: list[str] = []
         for recorded in batch:
             commit = decode(recorded.data)
             events = self._codec.open(commit)
@@ -67,10 +69,14 @@ class LobbyRows:
                 players += [
                     (event.player, msgspec.json.encode(event.name), event.bot) for event in events if isinstance(event, PlayerSignedUp)
                 ]
+                erased += [event.player for event in events if isinstance(event, PlayerErased)]
         if states:
             await connection.executemany(_UPSERT, [_row(table) for table in states.values()])
         if players:
             await connection.executemany("INSERT INTO players (player, name, bot) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", players)
+        if erased:
+            await connection.execute("INSERT INTO erased SELECT unnest($1::text[]) ON CONFLICT DO NOTHING", erased)
+            await connection.execute("DELETE FROM players WHERE player = ANY($1)", erased)
 
 
 def shown_status(table: Table) -> str:

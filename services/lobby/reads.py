@@ -75,6 +75,11 @@ class Reads:
             return None
         return rows[0]["status"] if rows else None
 
+    async def erased(self) -> list[str]:
+        """Everybody who is erased, as far as the rows know. Raises what Postgres raises."""
+        rows = await self._database.fetch(f'SELECT player FROM "{self._schema}".erased')  # noqa: S608 - see `as_of`
+        return [row["player"] for row in rows]
+
     async def names(self, players: Iterable[str]) -> dict[str, str]:
         """What `players` are called; without those that are erased, and empty when Postgres, which keeps the keys, is away."""
         wanted = list(dict.fromkeys(players))

@@ -5,6 +5,7 @@ Deleting a row is what erases a person: nothing that was sealed under his key ca
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -27,6 +28,11 @@ class Vault:
         self._schema = f"{namespace}_vault" if namespace else "vault"
 
     @property
+    def table(self) -> str:
+        """The table of the keys, as a statement names it."""
+        return f'"{self._schema}".person_keys'
+
+    @property
     def ddl(self) -> str:
         """Statements that make the schema where it is missing."""
         return f"""
@@ -43,6 +49,15 @@ class Vault:
             msgspec.json.encode(wrapped),
         )
         return self._persons.unwrap(person, wrapped)
+
+    async def digest(self, person: str) -> str:
+        """SHA-256 of the person's wrapped key, hex; empty when there is none (any more)."""
+        rows: list[Any] = await self._database.fetch(f"SELECT wrapped FROM {self.table} WHERE person = $1", person)  # noqa: S608 - see `create`
+        return hashlib.sha256(rows[0]["wrapped"]).hexdigest() if rows else ""
+
+    async def destroy(self, persons: Iterable[str]) -> None:
+        """Destroy the keys of `persons`, for ever, where there still are some."""
+        await self._database.run(f"DELETE FROM {self.table} WHERE person = ANY($1)", list(persons))  # noqa: S608 - see `create`
 
     async def key(self, person: str) -> BoxKey | None:
         """The person's key, None when there is none (any more)."""

@@ -20,6 +20,15 @@ class Person(msgspec.Struct, frozen=True):
     name: str | None
 
 
+class Erased(msgspec.Struct, frozen=True):
+    """Who is erased; `revision` is that of the proof in the log, `position` for `?at_least=` of lists."""
+
+    player: str
+    revision: int
+    position: str
+    erased: bool = True
+
+
 class SeatView(msgspec.Struct, frozen=True):
     """One seat: who sits there (null: free), whether he is ready, whether it is kept for a bot."""
 
