@@ -16,7 +16,7 @@ def pulka(club, *arguments):
 
 
 def test_an_operator_erases_a_player_in_mid_play(club):
-    """The table goes on, the audit verifies, the name is null; without the keys, for an unknown player and with nobody there it says why."""
+    """The table goes on, the audit verifies, the name is null; for an unknown player, with no server and without a yes it says why."""
     party = Party(club)
     anna = party.people[0]
     party.until("auction")
