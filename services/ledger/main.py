@@ -9,6 +9,8 @@ import asyncpg
 from services.ledger.api import audit_routes, player_routes, table_routes
 from services.ledger.books import Books
 from services.ledger.desk import Desk
+from services.ledger.own_events import OwnEvents
+from services.ledger.parked import ParkingRecord
 from services.ledger.readers import Readers
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS
@@ -52,7 +54,8 @@ class Ledger:
         settings, books = self._settings, Books()
         schema = schema_of(books, settings.namespace)
         self._log = await connected_log(settings, "pulka ledger")
-        self._projector = Projector(self._log, books, TABLE_STREAMS, settings.postgres_dsn, schema, PACE)
+        record = ParkingRecord(OwnEvents(self._log), books.name)
+        self._projector = Projector(self._log, books, TABLE_STREAMS, settings.postgres_dsn, schema, PACE, record)
         self._readers = Readers(settings.postgres_dsn, schema)
         try:
             await self._readers.open()

@@ -50,7 +50,8 @@ class OwnEvents:
         assert isinstance(result, Committed), "there is an event, and nothing refuses it"  # noqa: S101 - says what `decide` above promises
 
     async def read(self, where: Address) -> list[tuple[Commit, AnyLedgerEvent]]:
-        """All events of one aggregate in order, each with its commit. Raises `Unavailable`, `NewerSchema`."""
-        records = await self._log.read(where)
+        """All events of one aggregate in order, each with its commit, as the leader knows them. Raises `Unavailable`, `NewerSchema`."""
+        head = await self._log.head(where)
+        records = [] if head is None else await self._log.read(where, until=head.sequence)
         commits = [decode(recorded.data) for recorded in records]
         return [(commit, event) for commit in commits for event in stored_ledger_events(commit)]

@@ -7,6 +7,7 @@ Nothing polls.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 
 WAIT_S: Final = 2.0  # seconds a reader waits: many times the usual lag of milliseconds, and less than a client's patience
@@ -34,6 +35,13 @@ class AtLeast:
                 self._waiting[stream].append((wanted, waiter))
             elif not waiter.done():
                 waiter.set_result(None)
+
+    def restarted(self, sequences: Mapping[str, int]) -> None:
+        """What a fresh connection finds in the rows: less than before where the database was put back, and then readers wait again."""
+        for stream in self._reached:
+            found = sequences.get(stream, 0)
+            self._reached[stream] = min(self._reached[stream], found)
+            self.reached(stream, found)
 
     def notified(self, _connection: object, _pid: int, _channel: str, payload: str) -> None:
         """A Postgres notification; its payload is a position."""

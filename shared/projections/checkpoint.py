@@ -44,13 +44,45 @@ CREATE TABLE IF NOT EXISTS parked (
     stream text NOT NULL,
     revision bigint NOT NULL,
     reason text NOT NULL,
+    hash text NOT NULL,
+    at bigint,
     PRIMARY KEY (aggregate, sequence)
 );
+CREATE TABLE IF NOT EXISTS skipped (
+    aggregate text NOT NULL,
+    revision bigint NOT NULL,
+    hash text NOT NULL,
+    author text NOT NULL,
+    why text NOT NULL,
+    at bigint NOT NULL,
+    PRIMARY KEY (aggregate, revision)
+);
+CREATE TABLE IF NOT EXISTS parking_orders (
+    id text PRIMARY KEY,
+    stream text NOT NULL,
+    aggregate text NOT NULL,
+    kind text NOT NULL,
+    revision bigint NOT NULL,
+    author text NOT NULL,
+    why text NOT NULL,
+    asked timestamptz NOT NULL DEFAULT clock_timestamp(),
+    outcome text,
+    told bool NOT NULL DEFAULT false
+);
+DO $$ BEGIN  -- schemas of before; asked first, since ALTER locks the table even where there is nothing to add
+    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'parked'::regclass AND attname = 'hash') THEN
+        ALTER TABLE parked ADD COLUMN hash text NOT NULL DEFAULT '', ADD COLUMN at bigint;
+    END IF;
+END $$;
 """
 
 
 class LeaseLost(Exception):
     """Another worker has taken over this stream; nothing of the present batch was written."""
+
+
+class CheckpointMoved(LeaseLost):
+    """The rows are not where this worker left them: the database was put back. Nothing was written; it goes on from where they are."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -117,11 +149,22 @@ async def release(connection: Connection, lease: Lease) -> None:
     await connection.execute("UPDATE lease SET renewed = to_timestamp(0) WHERE stream = $1 AND epoch = $2", lease.stream, lease.epoch)
 
 
-async def lock(connection: Connection, lease: Lease) -> None:
-    """Lock the lease row until the transaction ends. Raises `LeaseLost` when the epoch is another's."""
-    epoch = await connection.fetchval("SELECT epoch FROM lease WHERE stream = $1 FOR UPDATE", lease.stream)
-    if epoch != lease.epoch:
+async def lock(connection: Connection, lease: Lease, applied: int | None = None) -> None:
+    """Lock the lease row until the transaction ends. `applied`: the sequence at which the rows have to be, if that matters.
+
+    Raises `LeaseLost` when the epoch is another's, `CheckpointMoved` when the rows are elsewhere.
+    """
+    row = await connection.fetchrow(
+        """
+        SELECT epoch, coalesce((SELECT sequence FROM checkpoint WHERE stream = $1), 0) AS applied
+        FROM lease WHERE stream = $1 FOR UPDATE
+        """,
+        lease.stream,
+    )
+    if row is None or row["epoch"] != lease.epoch:
         raise LeaseLost(lease.stream)
+    if applied is not None and row["applied"] != applied:
+        raise CheckpointMoved(f"{lease.stream} was applied up to {applied}, the rows are at {row['applied']}")
 
 
 async def read(connection: Connection, stream: str) -> Checkpoint:

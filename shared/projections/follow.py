@@ -22,9 +22,12 @@ import msgspec
 import structlog
 
 from shared.eventlog.port import EventLog, LogBehind, LogError, Recorded
+from shared.events.commit import hash_of
 from shared.projections import checkpoint, parking, status
 from shared.projections.checkpoint import Checkpoint, Lease, LeaseLost
-from shared.projections.history import Heads, Link, LogBehindCheckpoint, RefusedToRun, check_against_log
+from shared.projections.chronicle import Chronicle, Untold
+from shared.projections.clerk import Clerk
+from shared.projections.history import Heads, LogBehindCheckpoint, RefusedToRun, check_against_log
 from shared.projections.projection import UNAPPLICABLE, Connection, Projection
 from shared.projections.status import Status
 
@@ -61,9 +64,9 @@ AT_ONCE: Final = Pace(1, 0.0)  # no waiting at all
 class Worker:
     """Keeps one projection's rows of one stream at the head of the log."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - put together in two places, here and in a rebuild
         self, event_log: EventLog, stream: str, projection: Projection, postgres_dsn: str, schema: str,
-        reached: Callable[[str, int], None] = lambda _stream, _sequence: None, pace: Pace = AT_ONCE,
+        reached: Callable[[str, int], None] = lambda _stream, _sequence: None, pace: Pace = AT_ONCE, *, chronicle: Chronicle | None = None,
     ) -> None:  # fmt: skip
         self.stream = stream
         self._log = event_log
@@ -77,7 +80,7 @@ class Worker:
         self.refused: RefusedToRun | None = None
         self._state, self._reason, self._detail = "starting", None, None  # type: tuple[str, str | None, str | None]
         self._sequence, self._at, self._last, self._heartbeat, self._epoch, self._behind = 0, 0, 0, 0, 0, 0
-        self._parked: set[str] = set()
+        self._clerk = Clerk(event_log, projection, stream, chronicle or Untold())
         self._pace = pace
         self._applied: deque[float] = deque(maxlen=pace.calm)  # when the last transactions ended
         self._delay = BACKOFF_S[0]
@@ -89,8 +92,8 @@ class Worker:
             while not self._stopping.is_set():
                 try:
                     await self._connected()
-                except LeaseLost:
-                    log.warning("lease_lost", projection=self._schema, stream=self.stream)
+                except LeaseLost as lost:
+                    log.warning("lease_lost", projection=self._schema, stream=self.stream, how=f"{type(lost).__name__}: {lost}")
                     self._enter("standby")
                 except RefusedToRun:
                     raise
@@ -123,7 +126,7 @@ class Worker:
         return Status(
             projection=self._schema, stream=self.stream, state=self._state, reason=self._reason, detail=self._detail,
             sequence=self._sequence, lag_events=lag, lag_seconds=seconds,
-            heartbeat=self._heartbeat, epoch=self._epoch, parked=len(self._parked),
+            heartbeat=self._heartbeat, epoch=self._epoch, parked=len(self._clerk.parked),
         )  # fmt: skip
 
     # ---- one connection's life -----------------------------------------------------------------------------------------
@@ -160,7 +163,7 @@ class Worker:
     async def _lead(self, connection: Connection, lease: Lease) -> None:
         at = await checkpoint.read(connection, self.stream)
         await check_against_log(self._log, at)
-        self._parked = await parking.parked_aggregates(connection, self.stream)
+        await self._clerk.open(connection, lease)
         self._epoch = lease.epoch
         self._arrived(at)
         self._enter("following")
@@ -193,6 +196,7 @@ class Worker:
                         await self._keep_pace(full=len(batch) == BATCH)
                 if now - renewed >= RENEW_S:
                     await checkpoint.renew(connection, lease)
+                    await self._clerk.attend(connection, lease)
                     renewed = now
                 if self._behind >= BEHIND_TICKS:
                     raise LogBehindCheckpoint(f"{self.stream} ends at sequence {self._last}, but {self._sequence} has been applied")
@@ -212,49 +216,54 @@ class Worker:
     # ---- one batch -----------------------------------------------------------------------------------------------------
 
     async def _apply(self, connection: Connection, lease: Lease, batch: Sequence[Recorded]) -> None:
-        try:
-            to = await self._apply_whole(connection, lease, batch)
-        except UNAPPLICABLE as error:
-            if connection.is_closed():
-                raise ConnectionError("the connection was lost in a batch") from error
+        if self._clerk.skips.touch(batch):
             to = await self._apply_carefully(connection, lease, batch)
+        else:
+            try:
+                to = await self._apply_whole(connection, lease, batch)
+            except UNAPPLICABLE as error:
+                if connection.is_closed():
+                    raise ConnectionError("the connection was lost in a batch") from error
+                to = await self._apply_carefully(connection, lease, batch)
         self._arrived(to)
         status.APPLIED.labels(self._projection.name, self.stream).inc(len(batch))
 
     async def _apply_whole(self, connection: Connection, lease: Lease, batch: Sequence[Recorded]) -> Checkpoint:
         """Apply what is not parked at one go, and park what follows a parked commit."""
-        late = [recorded for recorded in batch if recorded.address.subject in self._parked] if self._parked else []
-        fresh = [recorded for recorded in batch if recorded.address.subject not in self._parked] if late else batch
+        parked = self._clerk.parked
+        late = [recorded for recorded in batch if recorded.address.subject in parked] if parked else []
+        fresh = [recorded for recorded in batch if recorded.address.subject not in parked] if late else batch
         async with connection.transaction():
-            await checkpoint.lock(connection, lease)
+            await checkpoint.lock(connection, lease, self._sequence)
             heads = await Heads.read(connection, fresh)
-            links = [heads.follow(recorded) for recorded in fresh]
+            for recorded in fresh:
+                heads.follow(recorded)
             if fresh:
                 await self._projection.apply(connection, fresh)
             await heads.write(connection)
             await parking.park(connection, late, parking.EARLIER)
-            to = self._place(batch[-1], heads, links[-1] if fresh and fresh[-1] is batch[-1] else None)
+            to = self._place(batch)
             await checkpoint.move(connection, self._schema, to)
         return to
 
     async def _apply_carefully(self, connection: Connection, lease: Lease, batch: Sequence[Recorded]) -> Checkpoint:
-        """Apply commit by commit, and park what cannot be applied."""
-        parked = set(self._parked)
+        """Apply commit by commit, leave out what is to be left out, and park what cannot be applied."""
+        parked = set(self._clerk.parked)
         async with connection.transaction():
-            await checkpoint.lock(connection, lease)
+            await checkpoint.lock(connection, lease, self._sequence)
             heads = await Heads.read(connection, batch)
-            link = await parking.apply_carefully(connection, self._projection, batch, heads, parked)
+            await parking.apply_carefully(connection, self._projection, batch, heads, parked, self._clerk.skips)
             await heads.write(connection)
-            to = self._place(batch[-1], heads, link)
+            to = self._place(batch)
             await checkpoint.move(connection, self._schema, to)
-        self._parked = parked
+        self._clerk.parked = parked
         return to
 
-    def _place(self, last: Recorded, heads: Heads, link: Link | None) -> Checkpoint:
-        """The checkpoint after a batch; `link` is that of its last commit, None when that one is parked: then it proves nothing later."""
-        if link is None:
-            return Checkpoint(self.stream, last.sequence, None, None, self._at)
-        return Checkpoint(self.stream, last.sequence, last.address.subject, heads.hash_of(last.address.subject), link.at)
+    def _place(self, batch: Sequence[Recorded]) -> Checkpoint:
+        """The checkpoint after `batch`: of its last commit, applied or not, and the time of the last one that tells its time."""
+        last = batch[-1]
+        at = next((at for recorded in reversed(batch) if (at := parking.time_of(recorded)) is not None), self._at)
+        return Checkpoint(self.stream, last.sequence, last.address.subject, hash_of(last.data), at)
 
     # ---- what others see -----------------------------------------------------------------------------------------------
 

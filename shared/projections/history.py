@@ -90,6 +90,15 @@ class Heads:
         self._changed.add(subject)
         return link
 
+    def pass_over(self, recorded: Recorded) -> None:
+        """Take `recorded`, which is left out of the rows and may be unreadable, as its aggregate's new head. Raises `HistoryDiffers`."""
+        subject = recorded.address.subject
+        revision, _ = self._known.get(subject, (0, FIRST_PREV_HASH))
+        if recorded.revision != revision + 1:
+            raise HistoryDiffers(f"{recorded.position}: revision {recorded.revision} of {subject} is left out, {revision} has been applied")
+        self._known[subject] = (recorded.revision, hash_of(recorded.data))
+        self._changed.add(subject)
+
     def _next(self, recorded: Recorded, subject: str) -> Link:
         revision, head = self._known.get(subject, (0, FIRST_PREV_HASH))
         link = link_of(recorded.data)
@@ -99,10 +108,6 @@ class Heads:
                 f"but {revision} with hash {head[:12]} has been applied"
             )
         return link
-
-    def hash_of(self, subject: str) -> str:
-        """The hash of the aggregate's head."""
-        return self._known[subject][1]
 
     async def write(self, connection: Connection) -> None:
         """Store what `follow` took, within the batch's transaction."""

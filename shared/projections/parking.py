@@ -1,6 +1,6 @@
 """A commit that cannot be applied is parked with the rest of its aggregate's sequence; the others go on.
 
-Only the place is kept, since the log keeps the commit. After the fix `retry` applies what was parked, through the same code as the rest.
+Only the place is kept, since the log keeps the commit. After the fix what was parked is applied through the same code as the rest.
 """
 
 from __future__ import annotations
@@ -13,23 +13,42 @@ import structlog
 
 from shared.eventlog.port import EventLog, Recorded
 from shared.events.address import from_subject
-from shared.projections.checkpoint import Lease, lock
-from shared.projections.history import Heads, Link
+from shared.events.commit import hash_of
+from shared.projections import skipping
+from shared.projections.history import Heads, HistoryDiffers, link_of
 from shared.projections.projection import UNAPPLICABLE, Connection, Projection
+from shared.projections.skipping import Skips
 
 log = structlog.get_logger(__name__)
 
 EARLIER: Final = "follows a parked commit"
+_COLUMNS: Final = "aggregate, sequence, stream, revision, reason, hash, at"
 
 
 class Parked(msgspec.Struct, frozen=True):
-    """One commit that was not applied, and why."""
+    """One commit that was not applied, and why. `at`: its own time, milliseconds since 1970; None where it cannot be read."""
 
     aggregate: str
     sequence: int
     stream: str
     revision: int
     reason: str
+    hash: str
+    at: int | None
+
+    @property
+    def position(self) -> str:
+        """Its place in the log."""
+        return f"{self.stream}:{self.sequence}"
+
+
+class StillFails(Exception):
+    """A parked commit cannot be applied by this program either; nothing of the aggregate was written."""
+
+    def __init__(self, recorded: Recorded, error: Exception) -> None:
+        super().__init__(f"{recorded.position}: {type(error).__name__}")
+        self.revision = recorded.revision
+        self.reason = type(error).__name__  # its text may hold what the row holds
 
 
 async def parked_aggregates(connection: Connection, stream: str) -> set[str]:
@@ -40,22 +59,31 @@ async def parked_aggregates(connection: Connection, stream: str) -> set[str]:
 
 async def list_parked(connection: Connection) -> list[Parked]:
     """Everything parked, in the order of the log."""
-    rows = await connection.fetch("SELECT aggregate, sequence, stream, revision, reason FROM parked ORDER BY stream, sequence")
+    return [Parked(*row) for row in await connection.fetch(f"SELECT {_COLUMNS} FROM parked ORDER BY stream, sequence")]  # noqa: S608 - a constant of ours
+
+
+async def parked_of(connection: Connection, aggregate: str) -> list[Parked]:
+    """What waits of one aggregate, in order; the first is the one that could not be applied."""
+    rows = await connection.fetch(f"SELECT {_COLUMNS} FROM parked WHERE aggregate = $1 ORDER BY sequence", aggregate)  # noqa: S608 - see above
     return [Parked(*row) for row in rows]
 
 
 async def apply_carefully(
-    connection: Connection, projection: Projection, batch: Sequence[Recorded], heads: Heads, parked: set[str]
-) -> Link | None:
-    """Apply `batch` commit by commit within the open transaction, parking what cannot be applied; adds to `parked`.
+    connection: Connection, projection: Projection, batch: Sequence[Recorded], heads: Heads, parked: set[str], skips: Skips
+) -> None:
+    """Apply `batch` commit by commit within the open transaction, leaving out what `skips` names and parking what cannot be applied.
 
-    Returns the link of the batch's last commit, `None` when that one was parked. Raises `HistoryDiffers`, and what is no fault of a commit.
+    Adds to `parked`. Raises `HistoryDiffers`, and what is no fault of a commit.
     """
-    link: Link | None = None
     for recorded in batch:
-        subject, link = recorded.address.subject, None
+        subject = recorded.address.subject
         if subject in parked:
             await park(connection, [recorded], EARLIER)
+            continue
+        skip = skips.of(recorded)
+        if skip is not None:
+            heads.pass_over(recorded)
+            await skipping.write(connection, skip)
             continue
         try:
             heads.check(recorded)
@@ -68,8 +96,33 @@ async def apply_carefully(
             await park(connection, [recorded], type(error).__name__)  # see above
             parked.add(subject)
         else:
-            link = heads.follow(recorded)
-    return link
+            heads.follow(recorded)
+
+
+async def apply_all(connection: Connection, projection: Projection, commits: Sequence[Recorded], skips: Skips, size: int) -> None:
+    """Apply one aggregate's `commits`, `size` at a time, within the open transaction, leaving out what `skips` names.
+
+    Raises `StillFails` with the first of the commits among which one cannot be applied: it is that one when `size` is 1.
+    """
+    heads = await Heads.read(connection, commits)
+    for first in range(0, len(commits), size):
+        part, fresh = commits[first : first + size], list[Recorded]()
+        try:
+            for recorded in part:
+                skip = skips.of(recorded)
+                if skip is None:
+                    heads.follow(recorded)
+                    fresh.append(recorded)
+                else:
+                    heads.pass_over(recorded)
+                    await skipping.write(connection, skip)
+            if fresh:
+                await projection.apply(connection, fresh)
+        except UNAPPLICABLE as error:
+            if connection.is_closed():
+                raise ConnectionError("the connection was lost in a retry") from error
+            raise StillFails(part[0], error) from error
+    await heads.write(connection)
 
 
 async def park(connection: Connection, commits: Sequence[Recorded], reason: str) -> None:
@@ -77,29 +130,27 @@ async def park(connection: Connection, commits: Sequence[Recorded], reason: str)
     if not commits:
         return
     await connection.executemany(
-        "INSERT INTO parked (aggregate, sequence, stream, revision, reason) VALUES ($1, $2, $3, $4, $5)",
-        [(commit.address.subject, commit.sequence, commit.stream, commit.revision, reason) for commit in commits],
+        f"INSERT INTO parked ({_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)",  # noqa: S608 - a constant of ours
+        [(one.address.subject, one.sequence, one.stream, one.revision, reason, hash_of(one.data), time_of(one)) for one in commits],
     )
 
 
-async def retry(connection: Connection, log_of: EventLog, projection: Projection, lease: Lease, aggregate: str) -> int:
-    """Apply an aggregate's parked commits, all or none; returns how many. Raises `LeaseLost`, and what the fold raises unfixed.
+def time_of(recorded: Recorded) -> int | None:
+    """When a commit was made; None for bytes that do not say."""
+    try:
+        return link_of(recorded.data).at
+    except ValueError:
+        return None
 
-    The worker that holds the lease calls it between two batches, so that nothing of the aggregate comes in between.
-    """
-    async with connection.transaction():
-        await lock(connection, lease)
-        rows = await connection.fetch("DELETE FROM parked WHERE aggregate = $1 RETURNING sequence", aggregate)
-        wanted = {row["sequence"] for row in rows}
-        if not wanted:
-            return 0
-        there = await log_of.read(from_subject(aggregate), after=min(wanted) - 1)
-        commits = [recorded for recorded in there if recorded.sequence in wanted]
-        if len(commits) != len(wanted):
-            raise LookupError(f"{len(wanted) - len(commits)} parked commits of {aggregate} are not in the log")
-        heads = await Heads.read(connection, commits)
-        for recorded in commits:
-            heads.follow(recorded)
-            await projection.apply(connection, [recorded])
-        await heads.write(connection)
-        return len(commits)
+
+async def read_parked(event_log: EventLog, parked: Sequence[Parked]) -> list[Recorded]:
+    """The commits of one aggregate that are parked, from the log. Raises `LookupError` when one has gone, `HistoryDiffers`, `LogError`."""
+    hashes = {one.sequence: one.hash for one in parked}
+    there = await event_log.read(from_subject(parked[0].aggregate), after=parked[0].sequence - 1, until=parked[-1].sequence)
+    commits = [recorded for recorded in there if recorded.sequence in hashes]
+    for recorded in commits:
+        if hashes[recorded.sequence] not in ("", hash_of(recorded.data)):  # "": parked by a version that did not keep it
+            raise HistoryDiffers(f"{recorded.position} is not the commit that was parked")
+    if len(commits) != len(hashes):
+        raise LookupError(f"{len(hashes) - len(commits)} parked commits of {parked[0].aggregate} are not in the log")
+    return commits

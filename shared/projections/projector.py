@@ -15,6 +15,7 @@ import asyncpg
 from shared.eventlog.port import EventLog
 from shared.projections import checkpoint
 from shared.projections.at_least import AtLeast
+from shared.projections.chronicle import Chronicle
 from shared.projections.follow import AT_ONCE, BACKOFF_S, COMMAND_S, CONNECT_S, Pace, Worker
 from shared.projections.projection import Projection
 from shared.projections.status import DEFECT, PASSING, Status
@@ -28,13 +29,17 @@ class Projector:
     """Follows `streams` with one worker each; other processes may do the same, the lease decides stream by stream."""
 
     def __init__(
-        self, event_log: EventLog, projection: Projection, streams: tuple[str, ...], postgres_dsn: str, schema: str, pace: Pace = AT_ONCE
-    ) -> None:
+        self, event_log: EventLog, projection: Projection, streams: tuple[str, ...], postgres_dsn: str, schema: str, pace: Pace = AT_ONCE,
+        chronicle: Chronicle | None = None,
+    ) -> None:  # fmt: skip
         self.schema = schema
         self.at_least = AtLeast(streams)
         self._projection = projection
         self._dsn = postgres_dsn
-        self._workers = [Worker(event_log, stream, projection, postgres_dsn, schema, self.at_least.reached, pace) for stream in streams]
+        self._workers = [
+            Worker(event_log, stream, projection, postgres_dsn, schema, self.at_least.reached, pace, chronicle=chronicle)
+            for stream in streams
+        ]
         self._tasks: list[asyncio.Task[None]] = []
         self._listening: asyncio.Task[None] | None = None
 
@@ -88,8 +93,8 @@ class Projector:
                 connection = await asyncpg.connect(self._dsn, timeout=CONNECT_S, command_timeout=COMMAND_S)
                 try:
                     await connection.add_listener(self.schema, self.at_least.notified)
-                    for stream, sequence in await connection.fetch(f'SELECT stream, sequence FROM "{self.schema}".checkpoint'):  # noqa: S608 - our own schema's name
-                        self.at_least.reached(stream, sequence)
+                    rows = await connection.fetch(f'SELECT stream, sequence FROM "{self.schema}".checkpoint')  # noqa: S608 - our own schema's name
+                    self.at_least.restarted({row["stream"]: row["sequence"] for row in rows})
                     delay = BACKOFF_S[0]
                     while True:
                         await asyncio.sleep(PROBE_S)

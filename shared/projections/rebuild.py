@@ -10,10 +10,11 @@ from typing import Final
 import asyncpg
 
 from shared.eventlog.port import EventLog
+from shared.projections.chronicle import Chronicle, OnlyRead
 from shared.projections.follow import Worker
 from shared.projections.projection import Connection, Projection
 
-APART: Final = frozenset({"lease"})  # tables that say who works, not what the log says
+APART: Final = frozenset({"lease", "parking_orders"})  # tables that say who works and on what, not what the log says
 
 Progress = Callable[[int, int], None]
 
@@ -25,10 +26,12 @@ async def rebuild(
     postgres_dsn: str,
     schema: str,
     progress: Progress = lambda _done, _all: None,
+    chronicle: Chronicle | None = None,
 ) -> int:
     """Fill `schema` from the log's beginning to where it ended when we began; returns how many sequences that were.
 
     `schema` must not exist: a rebuild beside the live rows never touches them. `progress(done, all)` counts sequences, gaps included.
+    What `chronicle` says is left out is left out here too; nothing is told to it.
     Raises `FileExistsError` when the schema exists, `RefusedToRun`, and of the log `Unavailable`.
     """
     await _refuse_existing(postgres_dsn, schema)
@@ -44,7 +47,8 @@ async def rebuild(
         if not missing:
             arrived.set()
 
-    workers = [Worker(event_log, stream, projection, postgres_dsn, schema, reached) for stream in streams]
+    read_only = None if chronicle is None else OnlyRead(chronicle)
+    workers = [Worker(event_log, stream, projection, postgres_dsn, schema, reached, chronicle=read_only) for stream in streams]
     running = [asyncio.create_task(worker.run()) for worker in workers]
     waiting = asyncio.create_task(arrived.wait())
     try:

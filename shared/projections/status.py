@@ -64,6 +64,8 @@ def classify(error: Exception) -> str:
             return "log_unavailable"
         case asyncpg.InvalidAuthorizationSpecificationError():
             return "postgres_login_refused"
+        case asyncpg.DiskFullError():
+            return "postgres_disk_full"
         case asyncpg.InsufficientResourcesError():
             return "postgres_out_of_resources"
         case asyncpg.IdleInTransactionSessionTimeoutError():

@@ -8,13 +8,13 @@ import structlog
 
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.projections import checkpoint, follow, parking
-from shared.projections.follow import Worker
+from shared.projections import checkpoint, follow
 from shared.projections.history import HistoryDiffers, LogBehindCheckpoint
 from shared.projections.projection import schema_of
 from shared.projections.projector import Projector
 from shared.projections.rebuild import fingerprint, rebuild
-from tests.contracts.projection_subject import POISON, Tally, Writer
+from tests.contracts.followers import Arrival, Running, tallied
+from tests.contracts.projection_subject import Tally, Writer
 
 pytestmark = pytest.mark.servers
 
@@ -37,46 +37,11 @@ async def any_log(request, nats_url, namespace):
     await log.close()
 
 
-class Running:
-    """Workers that end with the test."""
-
-    def __init__(self, dsn, schema):
-        self.dsn, self.schema, self.tasks = dsn, schema, []
-
-    def start(self, log, stream="LOBBY_0", projection=None, reached=lambda _stream, _sequence: None):
-        worker = Worker(log, stream, projection or Tally(), self.dsn, self.schema, reached)
-        self.tasks.append(asyncio.create_task(worker.run()))
-        return worker, self.tasks[-1]
-
-
 @pytest.fixture
 async def running(postgres_dsn, schema):
     running = Running(postgres_dsn, schema)
     yield running
-    for task in running.tasks:
-        task.cancel()
-    await asyncio.gather(*running.tasks, return_exceptions=True)
-
-
-class Arrival:
-    """Waits for a worker's rows without looking again and again."""
-
-    def __init__(self):
-        self.sequence, self.changed = 0, asyncio.Event()
-
-    def __call__(self, _stream, sequence):
-        self.sequence = max(self.sequence, sequence)
-        self.changed.set()
-
-    async def at(self, sequence, seconds=20.0):
-        async with asyncio.timeout(seconds):
-            while self.sequence < sequence:
-                self.changed.clear()
-                await self.changed.wait()
-
-
-async def tallied(connection):
-    return {row["aggregate"]: row["commits"] for row in await connection.fetch("SELECT * FROM tally")}
+    await running.end()
 
 
 async def test_rows_follow_the_log(any_log, running, connection):
@@ -102,7 +67,7 @@ async def test_a_rebuild_equals_the_live_rows(any_log, running, connection, sche
     streams = ("LOBBY_0", "LOBBY_1")
     assert await rebuild(any_log, Tally(), streams, postgres_dsn, fresh, lambda done, total: seen.append((done, total))) == 300
     again = await fingerprint(connection, fresh)
-    assert again.keys() == {"checkpoint", "heads", "parked", "tally"}
+    assert again.keys() == {"checkpoint", "heads", "parked", "skipped", "tally"}
     assert {table: digest for table, digest in again.items() if table != "checkpoint"} == {
         table: digest for table, digest in live.items() if table != "checkpoint"
     }
@@ -269,38 +234,6 @@ async def test_a_projector_does_not_start_on_another_log(log, schema, postgres_d
     with pytest.raises(LogBehindCheckpoint):
         await second.start()
     assert second.health()["status"] == "down"
-
-
-async def test_poison_parks_its_aggregate_only(log, running, connection):
-    """A commit that cannot be applied is parked with the rest of its aggregate; the others go on; a retry after the fix applies it."""
-    writer, arrival = Writer(log), Arrival()
-    sick, well = writer.aggregate(), writer.aggregate()
-    await writer.append(sick)
-    worker, task = running.start(log, reached=arrival)
-    await writer.append(well)
-    await writer.append(sick, POISON)
-    for _ in range(3):
-        await writer.append(well)
-        await writer.append(sick)
-    await arrival.at(9)
-    assert await tallied(connection) == {sick.subject: 1, well.subject: 4}
-    assert worker.status().parked == 1
-    assert [(item.aggregate, item.revision) for item in await parking.list_parked(connection)] == [(sick.subject, n) for n in (2, 3, 4, 5)]
-
-    worker.stop()
-    await task
-    lease = await checkpoint.take(connection, "LOBBY_0", "the test")
-    with pytest.raises(ValueError, match="cannot be applied"):
-        await parking.retry(connection, log, Tally(), lease, sick.subject)
-    assert len(await parking.list_parked(connection)) == 4
-    assert await parking.retry(connection, log, Tally(poisoned=False), lease, sick.subject) == 4
-    assert await tallied(connection) == {sick.subject: 5, well.subject: 4}
-    assert await parking.list_parked(connection) == []
-    await checkpoint.release(connection, lease)
-    running.start(log, reached=arrival)
-    await writer.append(sick)
-    await arrival.at(10)
-    assert await tallied(connection) == {sick.subject: 6, well.subject: 4}
 
 
 class Defective(Tally):
