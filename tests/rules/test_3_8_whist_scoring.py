@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from shared.rules.convention import resolve
+from shared.rules.outcome import DealOutcome
+from shared.rules.whisting import whisting
 from tests.rules.scored import one, rules_cited, score, written
 
 PAIR = [None, "whist", "whist"]
@@ -15,6 +18,16 @@ ALONE = [None, "whist", "pass"]
 def sochi(**options: Any) -> dict[str, Any]:
     """Sochi with what differs."""
     return {"preset": "sochi"} | options
+
+
+@pytest.mark.parametrize(
+    ("ten", "contract", "kind"),
+    [("checked", "10S", "checked"), ("checked", "9S", "nobody"), ("whisted", "10S", "nobody")],
+)
+def test_3_5_3_only_a_ten_is_checked_and_only_where_it_is_agreed(ten: str, contract: str, kind: str) -> None:
+    """A game that nobody called on is played out when it is a ten and tens are checked, else it counts as made (3.5.3; Decision 4)."""
+    convention = resolve(sochi(ten=ten))
+    assert whisting(convention, 3, DealOutcome(dealer=2, declarer=0, contract=contract, calls=(None, None, None))).kind == kind
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,8 @@ def test_every_reason_of_ours_is_told_in_russian(pulka: tuple[Convention, int | 
     [
         ("5 tricks at 2, 1 forgiven to all", "5 взяток по 2, амнистия 1"),
         ("21 tricks at 1/2", "21 взятка по 1/2"),
+        ("101 tricks at 2", "101 взятка по 2"),
+        ("111 tricks at 2", "111 взяток по 2"),
         ("3/2 tricks at 4, shared by 2", "3/2 взятки по 4, поделено на 2"),
         ("fine: 6S without 1 at 2 more", "штраф: 6♠ без 1 по 2 сверх того"),
         ("2 missing on whist: 2 tricks at 2", "недобор на висте 2: 2 взятки по 2"),
