@@ -101,6 +101,13 @@ def test_5_4_7_where_all_have_gone_but_nobody_can_consent() -> None:
     assert game.joins("eve", 2)[-1] == SubstituteSeated(2, "eve", "cid")
 
 
+def test_5_4_25_who_shows_himself_is_away_no_more_and_nobody_else_is_back() -> None:
+    """The turns that ran out are forgotten of the one who says that he is ready; those of another seat stand."""
+    game = away(away(Match().until("auction"), 1), 2)
+    game.does(1, Ready())
+    assert (game.pulka.members.absent(1), game.pulka.members.absent(2)) == (False, True)
+
+
 # ---- adjourning --------------------------------------------------------------------------------------------------------
 
 

@@ -290,3 +290,11 @@ def test_a_refusal_is_no_malformed_move():
     """A well-formed move at a wrong moment is a refusal by a rule, not a malformed record."""
     refused = replay_document(record(CONTRACT))
     assert refused == ReplayRefused(Refused("wrong_phase", "3.4.3", refused.refused.message), 0)
+
+
+def test_a_wrong_infraction_of_an_adjudicated_deal_is_named_by_its_path():
+    """What a record notes beside its moves is read as in a score file, and the place that is wrong is named (4.2.9)."""
+    wrong = {"rule": "4.2.9", "seat": 7, "ruled": True, "mountain": [[7, 1]], "reason": "stands"}
+    with pytest.raises(Malformed) as refused:
+        replay_document(record(mode="adjudicated", infractions=[wrong]))
+    assert refused.value.path.startswith("infractions[0].")

@@ -17,7 +17,7 @@ from shared.rules.adjudicated.recording import PAUSE_OVER
 from shared.rules.adjudicated.replaying import RecordedMove, write_move
 from shared.rules.convention import PRESETS, record, resolve
 from shared.rules.game_events import DarkTalonTaken, DealRevealed, DealScored
-from shared.rules.irregular_events import Redealt
+from shared.rules.irregular_events import Redealt, TalonReturned
 from shared.rules.moves import Bid, CallAttention, Concede, Confirm, Cut, Declare, Discard, Ruling, Take, Whist
 from shared.rules.pulka import OpenPulka, Pulka, StartDeal
 from shared.rules.refusal import Refused
@@ -172,3 +172,23 @@ def test_3_2_9_a_void_deal_is_not_counted():
     pulka = moved(pulka, log, ARBITER, Ruling("3.2.15", dealer, "no cut", redeal=True))
     assert isinstance(log[-1][-2], Redealt)
     assert (match.phase(pulka), pulka.next_dealer, pulka.number, pulka.void) == ("between_deals", dealer, 1, 1)
+
+
+def test_3_3_17_two_talons_given_back_in_one_deal_are_both_proved():
+    """Two bidders take the talon one after the other: what each gave back is kept apart, revealed and proved (3.2.20, 3.3.17)."""
+    pulka, log = opened("server")
+    one, two, three = pulka.deal.setup.order
+    pulka = moved(pulka, log, one, Bid("6S"))
+    given = []
+    for seat in (three, two):
+        pulka = moved(pulka, log, seat, Take())
+        given += [event for event in log[-1] if isinstance(event, TalonReturned)]
+    assert pulka.secrets.returned == {
+        "hand": given[1].hand, "talon": given[1].talon, "hand 1": given[0].hand, "talon 1": given[0].talon,
+    }  # fmt: skip
+    while pulka.deal is not None and match.to_act(pulka) is not None and match.phase(pulka) != "scored":
+        pulka = moved(pulka, log, match.to_act(pulka), match.default_move(pulka))
+    for seat in range(3):
+        pulka = moved(pulka, log, seat, Confirm())
+    assert isinstance(log[-1][-1], DealRevealed)
+    assert [report.problems for report in verify_deals([decode(data) for data in story.stored(log)])] == [()]
