@@ -34,6 +34,7 @@ COMMANDS = {
     "conventions": "services.cli.conventions:conventions",
     "audit": "services.cli.audit:audit",
     "erase": "services.cli.erase:erase",
+    "token": "services.cli.token:token",
     "settings": "services.cli.settings:settings_command",
 }
 

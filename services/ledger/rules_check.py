@@ -28,10 +28,11 @@ from shared.events.chain import Problem
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
 from shared.projections.projection import UNAPPLICABLE
+from shared.rules import amount, corrections, moves, seat_draw
+from shared.rules import correction_events as correction
 from shared.rules import game_events as game
 from shared.rules import irregular_events as irregular
 from shared.rules import member_events as member
-from shared.rules import moves, seat_draw
 from shared.rules import pulka as match
 from shared.rules.adjudicated import recording
 from shared.rules.adjudicated.court import ARBITER, Maker
@@ -47,6 +48,7 @@ from shared.rules.pulka import Pulka, StartDeal
 from shared.rules.refusal import Refused
 from shared.rules.settlement import is_time_up
 from shared.rules.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON, hand_label, seen_label
+from shared.web.auth import OPERATOR
 
 OWN_ACTORS: Final = frozenset({"service", "clock"})  # who acts for a seat without sitting there
 
@@ -171,6 +173,8 @@ def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[E
             return match.decide_join(pulka, player, moves.Join(seat)) if actor == player else "Somebody else asks for a seat for him."
         case game.PulkaClosed() if actor in OWN_ACTORS and match.settles_next(pulka):
             return match.start_deal(pulka, StartDeal(pulka.number + 1, ""))
+        case correction.ResultCorrected() | correction.PulkaAnnulled():
+            return _after_the_end(pulka, actor, first)
     time_up = is_time_up(pulka.convention, opened, commit.at)
     if actor in OWN_ACTORS and match.awaits_confirmation(pulka) and type(first).__name__ in recording.PAUSE_OVER:
         return match.pause_over(pulka, time_up=time_up)
@@ -181,6 +185,18 @@ def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[E
     if actor not in OWN_ACTORS and _player(pulka, maker) != actor:
         return f"Seat {maker} is not that of whoever moved."
     return match.decide(pulka, maker, move, commit.at, time_up=time_up)
+
+
+def _after_the_end(
+    pulka: Pulka, actor: str, event: correction.ResultCorrected | correction.PulkaAnnulled
+) -> tuple[Event, ...] | Refused | str:
+    """What the rules make of a correction or an annulment, which only an operator or the arbiter decides."""
+    if not actor.startswith(OPERATOR) and actor != pulka.terms.get("arbiter"):
+        return "Neither an operator nor the arbiter of this table."
+    if isinstance(event, correction.PulkaAnnulled):
+        return corrections.annul(pulka, actor, event.reason)
+    amounts = [amount.read(text, "amounts") for text in event.amounts]
+    return corrections.correct(pulka, actor, amounts, event.reason)
 
 
 def _player(pulka: Pulka, maker: Maker) -> str | None:

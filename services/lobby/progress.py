@@ -1,8 +1,9 @@
 """How tables fare once their pulka has begun: folded from the tables' own log, so that lobby and table cannot disagree.
 
-A pulka's status only rises (`playing`, then `over`; or `refused`), and a row takes the higher of two ranks. So the order of arrival does
-not matter, a commit may come twice, two processes may write at once, and neither a lease nor a transaction a commit is needed: the many
-commits of play are passed over by their bytes. The position is saved now and then, only so that a restart does not read from the beginning.
+A pulka's status only rises (`playing`, `over`, perhaps `annulled`; or `refused`), and a row takes the higher of two ranks. So the order of
+arrival does not matter, a commit may come twice, two processes may write at once, and neither a lease nor a transaction a commit is needed:
+the many commits of play are passed over by their bytes. The position is saved now and then, only so that a restart does not read from the
+beginning.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.events.upcast import stored_table_events
 from shared.projections.status import PASSING
+from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.game_events import PulkaClosed, PulkaOpened, PulkaRefused
 
-RANK: Final = {"playing": 1, "over": 2, "refused": 2}
+RANK: Final = {"playing": 1, "over": 2, "refused": 2, "annulled": 3}
 SAVE_S: Final = 5.0  # seconds between saved positions: what a restart reads again is passed over at 100,000 commits a second
 BACKOFF_S: Final = (0.1, 2.0)  # seconds before the first retry and at most: a restarted Postgres is back in under a second
-_MARKS: Final = (b'"PulkaOpened"', b'"PulkaRefused"', b'"PulkaClosed"')
+_MARKS: Final = (b'"PulkaOpened"', b'"PulkaRefused"', b'"PulkaClosed"', b'"ResultCorrected"', b'"PulkaAnnulled"')
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS progress (table_id text PRIMARY KEY, status text NOT NULL, rank int NOT NULL, at bigint NOT NULL);
@@ -57,8 +59,10 @@ def status_in(recorded: Recorded) -> tuple[str, int] | None:
                 found = "playing"
             case PulkaRefused():
                 found = "refused"
-            case PulkaClosed():
+            case PulkaClosed() | ResultCorrected():  # a correction comes after the end and is no rise, but `status_now` may see it alone
                 found = "over"
+            case PulkaAnnulled():
+                found = "annulled"
     return None if found is None else (found, commit.at)
 
 

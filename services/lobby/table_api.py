@@ -34,7 +34,7 @@ READY_S: Final = 2.0  # seconds that the last `ready` waits for the pulka to beg
 PAGE: Final = 50  # tables a page; each is some 3 KB with its convention
 LARGEST_PAGE: Final = 200
 
-Status = Literal["open", "full", "starting", "playing", "over", "refused", "closed"]
+Status = Literal["open", "full", "starting", "playing", "over", "annulled", "refused", "closed"]
 
 
 class Sit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

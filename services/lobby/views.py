@@ -39,9 +39,9 @@ class SeatView(msgspec.Struct, frozen=True):
 
 
 class TableView(msgspec.Struct, frozen=True, kw_only=True):
-    """A table. `status`: `open`, `full`, `starting`, `playing`, `over`, `refused`, `closed`. `convention` is the resolved record.
+    """A table. `status`: `open`, `full`, `starting`, `playing`, `over`, `annulled`, `refused`, `closed`.
 
-    `adjudication` holds the terms of an adjudicated table, null at others.
+    `convention` is the resolved record. `adjudication` holds the terms of an adjudicated table, null at others.
     `revision` counts the commits of the lobby's log of this table, not those of its pulka. `opened_at`: milliseconds since 1970.
     `position`, after a write: for `?at_least=` of the list.
     """

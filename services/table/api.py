@@ -66,7 +66,7 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
 
     @get("/v1/tables/{table_id:str}", tags=["table"], summary="The table as you may see it")
     async def table(table_id: FromPath[str], viewer: NamedDependency[Caller | None]) -> Response[dict[str, Any]]:
-        shown = await desk().reader.now(_known(table_id), viewer)
+        shown = await desk().reader.now(known(table_id), viewer)
         return Response(shown, headers={"ETag": f'"{shown["revision"]}"', "Cache-Control": "no-store"})
 
     @post(
@@ -81,7 +81,7 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         data: JSONBody[AnyMove],
         sender: NamedDependency[Sender],
     ) -> dict[str, Any]:
-        return await make_move(desk(), _known(table_id), sender, data)
+        return await make_move(desk(), known(table_id), sender, data)
 
     @get("/v1/tables/{table_id:str}/events", tags=["table"], summary="Follow the table: Server-Sent Events, or NDJSON by Accept")
     async def events(
@@ -92,7 +92,7 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         follow: FromQuery[bool] = True,  # noqa: FBT002 - a query parameter, named by whoever gives it
     ) -> Stream:
         at = desk()
-        frames = await at.reader.frames(_known(table_id), viewer, resume_after, follow=follow)
+        frames = await at.reader.frames(known(table_id), viewer, resume_after, follow=follow)
         return at.streams.open(request, viewer, frames, at.reader.heartbeat(table_id))
 
     return [table, move, events]
@@ -111,21 +111,25 @@ async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) 
     )
     outcome = await desk.tables.move(table_id, sender.player, wanted, sender.seen, request)
     if isinstance(outcome, RefusedAt):
-        raise _refused(table_id, outcome)
+        raise refused_at(table_id, outcome)
     assert isinstance(outcome, Committed), "a move that is accepted makes events"  # noqa: S101 - says what the rules promise
     desk.committed(outcome)
     eye = maker_of(outcome.loaded.state, sender.player)
     return desk.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, eye)
 
 
-def _known(table_id: str) -> str:
+def known(table_id: str) -> str:
     """An id that has the shape of one; everything else is no table of ours."""
     if not is_id(table_id):
         raise Problem(404, "no_such_table", "There is no such table.")
     return table_id
 
 
-def _refused(table_id: str, outcome: RefusedAt) -> Problem:
+def refused_at(table_id: str, outcome: RefusedAt, path: str = "") -> Problem:
+    """The problem of a refused command; `path` is the place in its body that the state alone can call malformed."""
     if not outcome.revision:
         return Problem(404, "no_such_table", f"No pulka has begun at table {table_id}.")
-    return refusal(outcome.refused, outcome.revision)
+    problem = refusal(outcome.refused, outcome.revision)
+    if problem.code == "malformed" and path:
+        problem.path = path
+    return problem

@@ -9,6 +9,7 @@ import structlog
 
 from services.table.api import Desk, routes
 from services.table.clocks import Clocks
+from services.table.corrections_api import correction_routes
 from services.table.express import Express
 from services.table.frames import Reader
 from services.table.next_deals import NextDeals
@@ -40,7 +41,7 @@ def create(settings: Settings) -> Service:
     run = _Run(settings)
     return Service(
         name="table",
-        routes=[*routes(run.desk)],
+        routes=[*routes(run.desk), *correction_routes(run.desk)],
         express=partial(Express, run.desk),
         start=run.start,
         drain=run.drain,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
@@ -300,6 +301,10 @@ class Tables:
             request,
             lambda now, at: ahead if now.state is before and at == then else move(now.state, player, wanted, if_match, at),
         )
+
+    async def after_the_end(self, table_id: str, decide: Callable[[Pulka], tuple[Event, ...] | Refused], request: Request) -> Result:
+        """What somebody who is entitled to it decides about a settled pulka (`shared.rules.corrections`)."""
+        return await self._aggregates.transact(address.table(table_id), request, lambda loaded, _: decide(loaded.state.pulka))
 
     async def time_out(self, table_id: str, turn: Turn, now: int) -> Result:
         """Make the default move for a turn, if it still waits."""

@@ -18,6 +18,7 @@ from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER, AnyDeal, Court, Maker, game_of
 from shared.rules.cards import CARD_NUMBER, CARDS, DECK, hand_text, mask_of
 from shared.rules.convention import record
+from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.game_events import BidMade, CardPlayed, TalonCardOpened
 from shared.rules.incidents import Claim, Invitation, Proposal, Question
 from shared.rules.position import NOBODY, Course
@@ -77,10 +78,17 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
         "closed": pulka.status == "over",
         "stopping": pulka.stopping,
         "settlement": pulka.settlement,
+        "corrections": [_told(event) for event in pulka.corrections],
+        "annulled": None if pulka.annulled is None else _told(pulka.annulled),
         "clock": {"now": now, "deadline": deadline(table), **msgspec.to_builtins(table.terms.clock)},
         "presence": list(presence),
         "spectators": msgspec.to_builtins(table.terms.spectators),
     }
+
+
+def _told(event: ResultCorrected | PulkaAnnulled) -> dict[str, Any]:
+    """What came after the settlement, without the name of the event."""
+    return {name: getattr(event, name) for name in event.__struct_fields__}
 
 
 def _cards(pulka: Pulka, eye: Maker | None) -> dict[str, Any]:

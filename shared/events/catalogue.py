@@ -19,6 +19,7 @@ import msgspec
 from shared.events.ledger_events import AnyLedgerEvent, LedgerEvent
 from shared.events.lobby_events import AnyLobbyEvent, LobbyEvent
 from shared.events.sealed import Sealed
+from shared.rules import correction_events as correction
 from shared.rules import game_events as game
 from shared.rules import irregular_events as irregular
 from shared.rules import member_events as member
@@ -204,6 +205,8 @@ OpenEvent = (
     | member.SeatReady
     | member.PulkaResumed
     | game.PulkaClosed
+    | correction.ResultCorrected
+    | correction.PulkaAnnulled
 )
 StoredTableEvent = SealedEvent | OpenEvent
 

@@ -18,6 +18,7 @@ from shared.rules.adjudicated import deciding, sheet_entries
 from shared.rules.adjudicated.court import Court, Maker, court_terms, game_of
 from shared.rules.adjudicated.sheet_entries import Paper
 from shared.rules.convention import from_record, record
+from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.deal import Deal
 from shared.rules.game_events import (
     AllPassed,
@@ -229,6 +230,14 @@ def _closed(pulka: Pulka, event: PulkaClosed) -> Pulka:
     return msgspec.structs.replace(pulka, status="over", settlement=event.settlement)
 
 
+def _corrected(pulka: Pulka, event: ResultCorrected) -> Pulka:
+    return msgspec.structs.replace(pulka, corrections=(*pulka.corrections, event))
+
+
+def _annulled(pulka: Pulka, event: PulkaAnnulled) -> Pulka:
+    return msgspec.structs.replace(pulka, annulled=event)
+
+
 def _refused(pulka: Pulka, _: PulkaRefused) -> Pulka:
     return msgspec.structs.replace(pulka, status="refused")
 
@@ -384,4 +393,6 @@ _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
     NewcomerSeated: between_deals.newcomer_seated,
     SubstituteSeated: between_deals.substitute_seated,
     PulkaClosed: _closed,
+    ResultCorrected: _corrected,
+    PulkaAnnulled: _annulled,
 }

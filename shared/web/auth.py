@@ -24,7 +24,8 @@ from shared.web.settings import Settings, home_of
 
 PLAY: Final = "play"  # sit, ready, move: to act in the player's name
 READ: Final = "read"  # see what the player may see
-OPERATE: Final = "operate"  # archive, correct, rule
+OPERATE: Final = "operate"  # correct and annul; never handed out over HTTP
+OPERATOR: Final = "operator:"  # what the subject of an operator's token begins with; no player id looks like it
 BOT: Final = "bot"  # the account is a built-in player's; takes only seats that a table keeps for bots
 HOST: Final = "host"  # sign up bots; never handed out over HTTP
 SCOPES: Final = frozenset({PLAY, READ, OPERATE, BOT, HOST})
@@ -87,6 +88,10 @@ class Tokens:
     def issue_host(self, now: int) -> str:
         """The bot host's own token, with which it signs up its players; whoever holds the master key may be a host."""
         return self.issue(_BOT_HOST, (HOST,), now, lifetime=24 * 3600)  # a day: made anew at each start, and when it is refused
+
+    def issue_operator(self, name: str, now: int, lifetime: int, token_id: str) -> str:
+        """A token of the operator called `name`: for `operate` and nothing else; whoever holds the master key may make one."""
+        return self.issue(OPERATOR + name, (OPERATE,), now, lifetime, token_id)
 
     def verify(self, token: str, now: int) -> Caller:
         """Whom `token` names; raises 401 `token_invalid` with the challenge when it is not ours or has expired."""

@@ -10,6 +10,7 @@ from shared.events.address import Address, new_id, table
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
+from shared.rules import corrections
 from shared.rules import pulka as match
 from shared.rules.agreement import rules_digest
 from shared.rules.convention import record, resolve
@@ -65,6 +66,14 @@ class PlayedTable:
             if await self.step() is None:
                 break
         return self
+
+    async def correct(self, *amounts: int | str, author: str = "operator:desk", reason: str = "a trick was counted twice") -> Recorded:
+        """A correction of the settled pulka."""
+        return await self.commit(author, corrections.correct(self.pulka, author, corrections.read_amounts(amounts), reason))
+
+    async def annul(self, author: str = "operator:desk", reason: str = "two players were one") -> Recorded:
+        """The settled pulka counts for nothing."""
+        return await self.commit(author, corrections.annul(self.pulka, author, reason))
 
     async def commit(self, actor: str, decided: tuple[Event, ...]) -> Recorded:
         revision = len(self.commits) + 1

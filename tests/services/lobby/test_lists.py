@@ -10,6 +10,7 @@ from services.lobby import progress
 from services.lobby.database import Database
 from services.lobby.tables import Table
 from services.lobby.views import status_of
+from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
 from shared.web.paging import to_cursor
 
 
@@ -148,6 +149,22 @@ async def test_the_table_is_first(settings, sign_up, table_service, monkeypatch)
     assert await listed(people[0], "?status=over") == [table]
 
 
+async def test_an_annulled_pulka_is_listed_as_that(sign_up, table_service, monkeypatch):
+    """A correction leaves the table over, an annulment is the last thing to be said of it; both by the table's own newest commit, too."""
+    people = [await sign_up(name) for name in ("Anna", "Boris", "Vera")]
+    table = await begun(people, monkeypatch)
+    await table_service.open(table)
+    await table_service.close(table)
+    await until(lambda: listed(people[0], "?status=over"), [table])
+    await table_service.write(table, ResultCorrected(1, ("1", "-1", "0"), "operator:desk", "why"))
+    assert (await people[0].get(f"/tables/{table}"))["status"] == "over"
+    assert await progress.status_now(table_service.log, table) == "over"
+    await table_service.write(table, PulkaAnnulled("operator:desk", "why"))
+    await until(lambda: listed(people[0], "?status=annulled"), [table])
+    assert await listed(people[0], "?status=over") == []
+    assert (await people[0].get(f"/tables/{table}"))["status"] == "annulled"
+
+
 async def test_a_restart_goes_on(lobby, sign_up, table_service, monkeypatch):
     """A lobby that starts again shows the same rows and goes on following."""
     people = [await sign_up(name) for name in ("Anna", "Boris", "Vera")]
@@ -172,6 +189,7 @@ async def test_a_restart_goes_on(lobby, sign_up, table_service, monkeypatch):
         (("playing", None), "playing"),
         ((None, "playing"), "playing"),
         (("playing", "over"), "over"),
+        (("annulled", "over"), "annulled"),
         (("refused", "playing"), "refused"),
     ],
 )

@@ -1,0 +1,47 @@
+"""`pulka token`: a token for an operator, signed with the master key of a HOME. No server is asked, and none hands one out."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+import secrets
+import time
+from typing import Final
+
+import click
+import msgspec
+
+from shared.web.auth import OPERATE, OPERATOR, Tokens, master_keys
+from shared.web.settings import read_settings
+
+DAY: Final = 24 * 3600  # seconds
+LONGEST: Final = 365  # days; nothing takes a token back but its end
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")  # stands in the log as it is
+
+
+@click.command("token")
+@click.option("--scope", type=click.Choice([OPERATE]), required=True, help="What the token allows: correcting and annulling results.")
+@click.option("--name", default="operator", show_default=True, help="Whose it is: stands as author in the log, for everybody and for ever.")
+@click.option("--days", type=click.IntRange(1, LONGEST), default=1, show_default=True, help="Until when; nothing takes it back before.")
+@click.option("--home", type=click.Path(), help="Folder whose key signs; without it PULKA_MASTER_KEYS_FILE or PULKA_HOME (.pulka).")
+@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+def token(scope: str, name: str, days: int, home: str | None, *, as_json: bool) -> None:
+    """Make a token for an operator with the master key of a HOME; whoever can read that key may.
+
+    It goes into the header `Authorization: Bearer …`. It says nothing about seats and opens no hidden card.
+    """
+    if NAME.fullmatch(name) is None:
+        raise click.BadParameter("1 to 40 letters, digits, dots, dashes and underscores, the first a letter or digit", param_hint="--name")
+    settings = read_settings(os.environ)
+    if home is not None:
+        settings = msgspec.structs.replace(settings, home=home, master_keys_file="")
+    tokens, now = Tokens(master_keys(settings)), int(time.time())
+    made = tokens.issue_operator(name, now, days * DAY, secrets.token_hex(8))
+    expires = now + days * DAY
+    if as_json:
+        click.echo(msgspec.json.encode({"token": made, "author": OPERATOR + name, "scopes": [scope], "expires": 1000 * expires}))
+        return
+    until = dt.datetime.fromtimestamp(expires, dt.UTC)
+    click.echo(f"for {OPERATOR}{name}, until {until:%Y-%m-%d %H:%M} UTC; keep it secret", err=True)
+    click.echo(made)

@@ -1,0 +1,132 @@
+"""After the settlement, over HTTP: an operator or the table's arbiter corrects a result, or annuls a pulka (docs/formats.md: Table)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final
+
+import msgspec
+from litestar import Request, post
+from litestar.di import NamedDependency, Provide
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath, JSONBody
+
+from services.table.api import Desk, known, refused_at
+from services.table.table import Table, maker_of
+from shared.eventlog import aggregates
+from shared.eventlog.aggregates import Committed, RefusedAt
+from shared.events import address
+from shared.events.keys import command_digest, former_digests
+from shared.rules import corrections
+from shared.rules.game_events import Event
+from shared.rules.moves import Number
+from shared.rules.pulka import Pulka
+from shared.rules.refusal import Refused
+from shared.web.auth import OPERATE, PLAY, Caller
+from shared.web.idempotency import KeyHeader, idempotency_key
+from shared.web.metrics import request_id
+
+MOST_SEATS: Final = 5  # of the largest table
+# A sentence or a few for everybody to read, kept for ever; no control characters, which a database or a terminal may not take.
+Reason = Annotated[str, msgspec.Meta(max_length=1_000, pattern=r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$(?!\n)")]
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Correction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`amounts`: whists by seat that are added to what was won, exact (`5`, `"-10/3"`); they sum to zero."""
+
+    amounts: Annotated[tuple[Number, ...], msgspec.Meta(max_length=MOST_SEATS)]
+    reason: Reason
+
+
+class Annulment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why the pulka counts for nothing."""
+
+    reason: Reason
+
+
+class Author(msgspec.Struct, frozen=True):
+    """Who decides, his idempotency key, the request's id, and when (milliseconds since 1970)."""
+
+    caller: Caller
+    key: str
+    request_id: str
+    now: int
+
+
+def correction_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
+    """The handlers; `desk()` raises 503 `unavailable` before the service has started."""
+
+    def author(request: Request[Any, Any, Any], key: KeyHeader = None) -> Author:
+        at = desk()
+        now = at.clock()
+        return Author(at.tokens.caller(request, now), idempotency_key(key), request_id(request), now)
+
+    by_author = {"author": Provide(author, sync_to_thread=False)}
+
+    @post(
+        "/v1/tables/{table_id:str}/corrections",
+        status_code=200,
+        tags=["table"],
+        summary="Correct the result of a settled pulka: an operator, or its arbiter",
+        dependencies=by_author,
+    )
+    async def correct(table_id: FromPath[str], data: JSONBody[Correction], author: NamedDependency[Author]) -> dict[str, Any]:
+        amounts = corrections.read_amounts(data.amounts)
+        told = Correction(tuple(str(number) for number in amounts), data.reason)  # 5, "5" and "10/2" are one command
+        return await _decided(
+            desk(),
+            known(table_id),
+            author,
+            b"correction " + _encode(told),
+            lambda pulka: corrections.correct(pulka, author.caller.player, amounts, data.reason),
+        )
+
+    @post(
+        "/v1/tables/{table_id:str}/annulment",
+        status_code=200,
+        tags=["table"],
+        summary="Annul a settled pulka: an operator, or its arbiter",
+        dependencies=by_author,
+    )
+    async def annul(table_id: FromPath[str], data: JSONBody[Annulment], author: NamedDependency[Author]) -> dict[str, Any]:
+        return await _decided(
+            desk(),
+            known(table_id),
+            author,
+            b"annulment " + _encode(data),
+            lambda pulka: corrections.annul(pulka, author.caller.player, data.reason),
+        )
+
+    return [correct, annul]
+
+
+def entitled(table: Table, caller: Caller) -> bool:
+    """Whether `caller` may correct and annul: an operator at every table, an arbiter, in his own name, at his (4.2.16)."""
+    return OPERATE in caller.scopes or (PLAY in caller.scopes and caller.player == table.terms.arbiter)
+
+
+async def _decided(
+    desk: Desk, table_id: str, author: Author, payload: bytes, decide: Callable[[Pulka], tuple[Event, ...] | Refused]
+) -> dict[str, Any]:
+    """Decide, make it durable, and answer what a commit frame says. Raises `Problem`, and what `transact` raises."""
+    loaded = await desk.tables.load(table_id)
+    if not entitled(loaded.state, author.caller):  # terms never change, and before a pulka there is nobody to judge it
+        author.caller.require(OPERATE)
+    subject = address.table(table_id).subject
+    request = aggregates.Request(
+        command_id=author.key,
+        actor=author.caller.player,
+        digest=command_digest(desk.keys, subject, payload),
+        now=author.now,
+        correlation=author.request_id,
+        former_digests=former_digests(desk.keys, subject, payload),
+    )
+    outcome = await desk.tables.after_the_end(table_id, decide, request)
+    if isinstance(outcome, RefusedAt):
+        raise refused_at(table_id, outcome, path="amounts")
+    assert isinstance(outcome, Committed), "what is decided here makes an event"  # noqa: S101 - says what the rules promise
+    desk.committed(outcome)
+    eye = maker_of(outcome.loaded.state, author.caller.player)
+    return desk.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, eye)

@@ -1,0 +1,27 @@
+"""What happens to a pulka after its settlement, as events: its result is corrected, or it is annulled (4.2.16).
+
+Past tense; names and fields are part of the storage contract (frozen, additive), as those of `game_events`.
+"""
+
+from __future__ import annotations
+
+from shared.rules.game_events import Event
+
+
+class ResultCorrected(Event, frozen=True, tag="ResultCorrected"):
+    """The table's correction `number`, from 1: to what each seat has won `amounts` are added, exact whists as text, which sum to zero.
+
+    `author` is the arbiter's player id, or `operator:` and a name; `reason` is for everybody to read.
+    """
+
+    number: int
+    amounts: tuple[str, ...]
+    author: str
+    reason: str
+
+
+class PulkaAnnulled(Event, frozen=True, tag="PulkaAnnulled"):
+    """The closed pulka counts for nothing: nobody owes anybody anything for it. Its sheet stays what was played; fields as above."""
+
+    author: str
+    reason: str

@@ -1,0 +1,129 @@
+"""4.2.14, 4.2.16: what may be done to a result once it is settled, and that no whist comes out of nothing by it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import reduce
+
+import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
+
+from shared.rules import corrections
+from shared.rules import pulka as match
+from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
+from shared.rules.game_events import PulkaClosed
+from shared.rules.pulka import Pulka
+from shared.rules.refusal import Malformed, Refused
+from tests.rules.sitting import Match
+
+DESK = "operator:desk"
+WHY = "the seven was an eight"
+
+
+class given:
+    """A pulka after its settlement, and what happened to it since."""
+
+    def __init__(self, *events, players=3):
+        self.pulka = reduce(match.evolve, events, Match(players=players, target=2).until("over").pulka)
+
+    def when_corrected(self, *amounts):
+        self.outcome = corrections.correct(self.pulka, DESK, corrections.read_amounts(amounts), WHY)
+        return self
+
+    def when_annulled(self):
+        self.outcome = corrections.annul(self.pulka, DESK, WHY)
+        return self
+
+    def then(self, *events):
+        assert self.outcome == events
+
+    def then_refused(self, code, rule):
+        assert isinstance(self.outcome, Refused), self.outcome
+        assert (self.outcome.code, self.outcome.rule) == (code, rule)
+
+
+def test_4_2_14_a_result_is_corrected_exactly():
+    """Whole numbers and fractions, written in lowest terms; every seat has one."""
+    given().when_corrected("184/3", 5, "-199/3").then(ResultCorrected(1, ("184/3", "5", "-199/3"), DESK, WHY))
+    given(players=4).when_corrected(0, "20/4", 0, -5).then(ResultCorrected(1, ("0", "5", "0", "-5"), DESK, WHY))
+
+
+def test_corrections_are_numbered_and_corrected_again():
+    """The second one is number two, and takes back what the first did wrongly."""
+    first = ResultCorrected(1, ("5", "-5", "0"), DESK, WHY)
+    given(first).when_corrected(-5, 5, 0).then(ResultCorrected(2, ("-5", "5", "0"), DESK, WHY))
+
+
+def test_4_2_14_what_some_win_others_lose():
+    """Amounts that do not sum to zero are refused, however little they differ."""
+    given().when_corrected(5, -5, "1/10000").then_refused("not_zero_sum", "4.2.14")
+
+
+def test_a_correction_of_nothing_is_refused():
+    """Nothing would happen by it, and what makes no event cannot be repeated safely."""
+    given().when_corrected(0, 0, 0).then_refused("nothing_to_correct", "4.2.16")
+
+
+def test_every_seat_has_a_number():
+    """One more or fewer than the pulka has players says nothing about who wins what."""
+    given().when_corrected(5, -5).then_refused("malformed", "4.2.14")
+    given().when_corrected(5, -5, 0, 0).then_refused("malformed", "4.2.14")
+
+
+@pytest.mark.parametrize("amount", ["a", "1/0", "1/10007", 10**13, "1.5", ""])
+def test_a_number_that_cannot_be_read_is_named(amount):
+    """What is no exact number, or finer or larger than any pulka needs, has its path told."""
+    with pytest.raises(Malformed) as wrong:
+        corrections.read_amounts([0, amount, 0])
+    assert wrong.value.path == "amounts[1]"
+
+
+def test_a_settled_pulka_is_annulled_once():
+    """It counts for nothing from then on, and can be neither annulled again nor corrected (4.2.16)."""
+    annulled = PulkaAnnulled(DESK, WHY)
+    given().when_annulled().then(annulled)
+    given(annulled).when_annulled().then_refused("already_annulled", "4.2.16")
+    given(annulled).when_corrected(5, -5, 0).then_refused("already_annulled", "4.2.16")
+
+
+def test_4_2_14_before_the_settlement_there_is_nothing_to_correct():
+    """Neither before the pulka nor while it is played; then it is the sheet that is corrected (4.2.9)."""
+    playing = Match().plays(1).until("play").pulka
+    for pulka in (Pulka(table_id="0-" + "a" * 26), playing):
+        for refused in (corrections.correct(pulka, DESK, (1, -1, 0), WHY), corrections.annul(pulka, DESK, WHY)):
+            assert (refused.code, refused.rule) == ("not_closed", "4.2.14")
+
+
+def test_nothing_that_was_played_changes():
+    """Sheet, settlement and seats stay what they were; the pulka is over, and no move is taken."""
+    before = given().pulka
+    after = reduce(match.evolve, (ResultCorrected(1, ("5", "-5", "0"), DESK, WHY), PulkaAnnulled(DESK, WHY)), before)
+    assert (after.sheet, after.settlement, after.seats, after.status) == (before.sheet, before.settlement, before.seats, "over")
+    assert (len(after.corrections), after.annulled) == (1, PulkaAnnulled(DESK, WHY))
+    assert match.legal_moves(after, 0) == ()
+
+
+part = st.fractions(min_value=-1000, max_value=1000, max_denominator=60)
+
+
+@drawn(st.lists(part, min_size=2, max_size=4))
+def test_4_2_14_a_correction_is_accepted_if_and_only_if_it_sums_to_zero(parts):
+    """Whatever the fractions: with the last seat's share the sum is exactly zero and stands in the event; a trace more is refused."""
+    closed = Pulka(table_id="0-" + "a" * 26, status="over", players=len(parts) + 1)
+    whole = (*parts, -sum(parts, Fraction(0)))
+    outcome = corrections.correct(closed, DESK, whole, WHY)
+    if any(whole):
+        (event,) = outcome
+        assert sum(map(Fraction, event.amounts)) == 0
+        assert tuple(map(Fraction, event.amounts)) == whole
+    else:
+        assert outcome.code == "nothing_to_correct"
+    assert corrections.correct(closed, DESK, (*parts, whole[-1] + Fraction(1, 60**4)), WHY).code == "not_zero_sum"
+
+
+def test_a_match_of_the_tests_ends_by_its_settlement():
+    """What these tests begin with is settled and has no correction."""
+    game = Match(target=2).until("over")
+    assert isinstance(game.events[-1], PulkaClosed)
+    assert (game.pulka.corrections, game.pulka.annulled) == ((), None)
