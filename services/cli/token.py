@@ -21,7 +21,7 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")  # stands in the lo
 
 
 @click.command("token")
-@click.option("--scope", type=click.Choice([OPERATE]), required=True, help="What the token allows: correcting and annulling results.")
+@click.option("--scope", type=click.Choice([OPERATE]), required=True, help="What the token allows: what an operator may do over HTTP.")
 @click.option("--name", default="operator", show_default=True, help="Whose it is: stands as author in the log, for everybody and for ever.")
 @click.option("--days", type=click.IntRange(1, LONGEST), default=1, show_default=True, help="Until when; nothing takes it back before.")
 @click.option("--home", type=click.Path(), help="Folder whose key signs; without it PULKA_MASTER_KEYS_FILE or PULKA_HOME (.pulka).")

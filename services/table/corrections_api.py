@@ -22,9 +22,10 @@ from shared.rules.game_events import Event
 from shared.rules.moves import Number
 from shared.rules.pulka import Pulka
 from shared.rules.refusal import Refused
-from shared.web.auth import OPERATE, PLAY, Caller
+from shared.web.auth import OPERATE, OPERATOR, PLAY, Caller
 from shared.web.idempotency import KeyHeader, idempotency_key
 from shared.web.metrics import request_id
+from shared.web.problems import Problem
 
 MOST_SEATS: Final = 5  # of the largest table
 # A sentence or a few for everybody to read, kept for ever; no control characters, which a database or a terminal may not take.
@@ -104,7 +105,9 @@ def correction_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
 
 def entitled(table: Table, caller: Caller) -> bool:
     """Whether `caller` may correct and annul: an operator at every table, an arbiter, in his own name, at his (4.2.16)."""
-    return OPERATE in caller.scopes or (PLAY in caller.scopes and caller.player == table.terms.arbiter)
+    if caller.player.startswith(OPERATOR):  # so that the author in the log tells by what right it was
+        return OPERATE in caller.scopes
+    return PLAY in caller.scopes and caller.player == table.terms.arbiter
 
 
 async def _decided(
@@ -113,7 +116,7 @@ async def _decided(
     """Decide, make it durable, and answer what a commit frame says. Raises `Problem`, and what `transact` raises."""
     loaded = await desk.tables.load(table_id)
     if not entitled(loaded.state, author.caller):  # terms never change, and before a pulka there is nobody to judge it
-        author.caller.require(OPERATE)
+        raise Problem(403, "scope_missing", f"This needs an operator's token with the scope {OPERATE!r}, or that of the table's arbiter.")
     subject = address.table(table_id).subject
     request = aggregates.Request(
         command_id=author.key,

@@ -24,7 +24,7 @@ from shared.web.settings import Settings, home_of
 
 PLAY: Final = "play"  # sit, ready, move: to act in the player's name
 READ: Final = "read"  # see what the player may see
-OPERATE: Final = "operate"  # correct and annul; never handed out over HTTP
+OPERATE: Final = "operate"  # correct, annul, erase; never handed out over HTTP
 OPERATOR: Final = "operator:"  # what the subject of an operator's token begins with; no player id looks like it
 BOT: Final = "bot"  # the account is a built-in player's; takes only seats that a table keeps for bots
 HOST: Final = "host"  # sign up bots; never handed out over HTTP

@@ -194,13 +194,14 @@ async def test_before_the_settlement_there_is_nothing_to_correct(open_office):
 
 
 async def test_players_may_not(open_office):
-    """Neither who plays there nor anybody whose token lacks `operate`, whatever else it carries; the view stays as it was."""
+    """Neither who plays there nor anybody whose token lacks `operate` or names no operator, whatever else it carries."""
     office = await open_office()
     before = await office.view()
     for token in (
         office.token(PLAYERS[0], PLAY, READ),
         office.token("somebody", PLAY, READ, HOST, "bot"),
         office.token(OPERATOR + "desk", PLAY, READ),
+        office.token("somebody", OPERATE),
     ):
         for answer in (await office.correct(5, -5, 0, token=token), await office.annul(token=token)):
             assert (answer.status_code, answer.json()["code"]) == (403, "scope_missing")
