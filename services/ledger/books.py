@@ -16,7 +16,7 @@ class Books:
     """The ledger's `Projection`; what each view writes stands in its own file."""
 
     name = "ledger"
-    version = 2
+    version = 3
     ddl = tables.DDL + "".join(view.DDL for view in VIEWS)
 
     async def apply(self, connection: Connection, batch: Sequence[Recorded]) -> None:

@@ -46,8 +46,12 @@ CREATE TABLE IF NOT EXISTS tables (
     delay_deals int NOT NULL,
     deal int NOT NULL,
     stake text,
-    adjudication text
+    adjudication text,
+    first_sequence bigint NOT NULL,
+    over_sequence bigint
 );
+CREATE INDEX IF NOT EXISTS tables_in_order ON tables (stream, first_sequence);
+CREATE INDEX IF NOT EXISTS tables_as_they_ended ON tables (stream, over_sequence);
 """
 
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
@@ -60,7 +64,7 @@ class Table(msgspec.Struct, frozen=True):
     `refused`. `target` is None for a pulka without one; `seats` are player ids clockwise; `convention` the resolved record as JSON text.
     `open_to_all`: who has no seat may look, `delay_deals` whole deals late. `deal` counts the deals that began. `stake`: what a whist
     is worth, an exact number as text (4.2.13). `adjudication`: what an adjudicated table agreed on besides (`terms.adjudication`), as JSON
-    text; None where the rules are enforced.
+    text; None where the rules are enforced. `first_sequence` is its first commit's, `over_sequence` that of the commit that ended it.
     """
 
     table_id: str
@@ -79,6 +83,8 @@ class Table(msgspec.Struct, frozen=True):
     deal: int = 0
     stake: str | None = None
     adjudication: str | None = None
+    first_sequence: int = 0
+    over_sequence: int | None = None
 
     @property
     def whist_stake(self) -> Amount | None:
@@ -169,6 +175,8 @@ def lines(batch: Iterable[Recorded], known: dict[str, Table]) -> list[Line]:
             revision=commit.revision,
             at=commit.at,
             hash=hash_of(recorded.data),
+            first_sequence=table.first_sequence or recorded.sequence,
+            over_sequence=table.over_sequence or (recorded.sequence if table.status == "over" else None),
         )
         written.append(Line(table, commit, events))
     return written
@@ -191,9 +199,10 @@ async def write(connection: Connection, before: Collection[str], tables: Iterabl
             f"""
             INSERT INTO tables ({_COLUMNS})
             SELECT table_id, stream, sequence, revision, at, hash, status, players, target, string_to_array(seats, ' '), convention,
-                   open_to_all, delay_deals, deal, stake, adjudication
+                   open_to_all, delay_deals, deal, stake, adjudication, first_sequence, over_sequence
             FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::int[], $9::int[],
-                        $10::text[], $11::text[], $12::bool[], $13::int[], $14::int[], $15::text[], $16::text[])
+                        $10::text[], $11::text[], $12::bool[], $13::int[], $14::int[], $15::text[], $16::text[], $17::bigint[],
+                        $18::bigint[])
                  AS row ({_COLUMNS})
             """,  # noqa: S608 - a constant of ours
             *map(list, zip(*map(_row, new), strict=True)),
@@ -202,9 +211,11 @@ async def write(connection: Connection, before: Collection[str], tables: Iterabl
         await connection.execute(
             """
             UPDATE tables SET sequence = row.sequence, revision = row.revision, at = row.at, hash = row.hash, status = row.status,
-                              deal = row.deal, players = row.players, seats = string_to_array(row.seats, ' ')
-            FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::int[], $8::int[], $9::text[])
-                 AS row (table_id, sequence, revision, at, hash, status, deal, players, seats)
+                              deal = row.deal, players = row.players, seats = string_to_array(row.seats, ' '),
+                              over_sequence = row.over_sequence
+            FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::int[], $8::int[], $9::text[],
+                        $10::bigint[])
+                 AS row (table_id, sequence, revision, at, hash, status, deal, players, seats, over_sequence)
             WHERE tables.table_id = row.table_id
             """,
             *map(list, zip(*old, strict=True)),
@@ -214,7 +225,7 @@ async def write(connection: Connection, before: Collection[str], tables: Iterabl
 def _changed(table: Table) -> tuple[object, ...]:
     """The columns that a table's later commits can change."""
     t = table
-    return t.table_id, t.sequence, t.revision, t.at, t.hash, t.status, t.deal, t.players, " ".join(t.seats)
+    return t.table_id, t.sequence, t.revision, t.at, t.hash, t.status, t.deal, t.players, " ".join(t.seats), t.over_sequence
 
 
 def _row(table: Table) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ import pytest
 from services.ledger.api import audit_routes, player_routes, table_routes
 from services.ledger.books import Books
 from services.ledger.desk import Desk
+from services.ledger.export_api import export_routes
 from services.ledger.readers import Readers
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.address import TABLE_STREAMS
@@ -77,7 +78,7 @@ async def site(projector, log, postgres_dsn, schema, tmp_path):
         return projector.health()
 
     keys = MasterKeys.create(tmp_path / "master_keys", "k1", b"k" * 32)
-    routes = [route for make in (table_routes, audit_routes, player_routes) for route in make(lambda: desk)]
+    routes = [route for make in (table_routes, audit_routes, player_routes, export_routes) for route in make(lambda: desk)]
     service = Service(name="ledger", routes=routes, start=nothing, stop=nothing, health=health)
     app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://ledger") as client:

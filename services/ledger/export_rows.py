@@ -1,0 +1,242 @@
+"""What can be carried away whole: entries of the sheets, deal records, score files, statement lines; part after part, as of one moment.
+
+A place says how far somebody has got and up to which commit of each stream he was going to read. Below that mark rows do not change, so
+who begins again at a place reads what he would have read without the interruption. No part holds more than `PART` units, however large
+the club is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from services.ledger import deal_history, own_entries, score_sheet, sections, tables
+from services.ledger.score_sheet import Score
+from services.ledger.tables import Table
+from shared.events.address import TABLE_STREAMS
+from shared.projections.projection import Connection
+from shared.web.paging import LARGEST
+
+PART: Final = 200  # deals, pulkas or lines read at a time: a few thousand entries, some milliseconds, under a megabyte
+What: TypeAlias = Literal["entries", "deals", "score-files", "statement"]
+Kind: TypeAlias = Literal["text", "whole", "exact", "flag"]
+Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Reading: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
+
+#: The columns of what is a table of rows; `exact` is a number that may be a fraction. Deal records and score files are documents.
+COLUMNS: Final[Mapping[str, Mapping[str, Kind]]] = {
+    "entries": {
+        "table_id": "text",
+        "deal": "whole",
+        "entry": "whole",
+        "seat": "whole",
+        "player": "text",
+        "column": "text",
+        "on": "whole",
+        "amount": "exact",
+        "rule": "text",
+        "why": "text",
+        "at": "whole",
+    },
+    "statement": {
+        "table_id": "text",
+        "seat": "whole",
+        "player": "text",
+        "at": "whole",
+        "net": "exact",
+        "rounded": "whole",
+        "payment": "exact",
+    },
+}
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """Whose eyes see it (`everything`: an operator's; else `reader`'s, None without a token), and whose rows are wanted (None: all)."""
+
+    reader: str | None = None
+    everything: bool = False
+    player: str | None = None
+
+
+class Place(msgspec.Struct, frozen=True, array_like=True):
+    """How far a reader has got: `rows` of them, the last one of stream number `stream` at (`sequence`, `unit`); `marks` end each stream."""
+
+    marks: Annotated[tuple[Number, ...], msgspec.Meta(min_length=len(TABLE_STREAMS), max_length=len(TABLE_STREAMS))]
+    rows: Number = 0
+    stream: Annotated[int, msgspec.Meta(ge=0, le=len(TABLE_STREAMS))] = 0
+    sequence: Number = 0
+    unit: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0  # a deal's number, a seat and one, or nothing
+
+    @property
+    def at_the_end(self) -> bool:
+        """Whether there is nothing after it."""
+        return self.stream == len(self.marks)
+
+
+class Part(msgspec.Struct, frozen=True):
+    """Some rows in their order, and the place after them."""
+
+    rows: list[dict[str, Any]]
+    place: Place
+
+
+async def beginning(connection: Connection) -> Place:
+    """The place before the first row, for somebody who reads what is there now."""
+    found = {row["stream"]: row["sequence"] for row in await connection.fetch("SELECT stream, sequence FROM checkpoint")}
+    return Place(tuple(found.get(stream, 0) for stream in TABLE_STREAMS))
+
+
+async def parts(reading: Reading, what: What, scope: Scope, place: Place, size: int = PART) -> AsyncGenerator[Part, None]:
+    """All rows after `place`, each part read as of one moment and none of them empty. Raises what `reading` raises."""
+    while not place.at_the_end:
+        async with reading() as connection:
+            rows, reached = await _READ[what](connection, scope, place, size)
+        if reached is None:
+            place = Place(place.marks, place.rows, place.stream + 1)
+        else:
+            place = Place(place.marks, place.rows + len(rows), place.stream, *reached)
+        if rows:
+            yield Part(rows, place)
+
+
+# ---- One kind after the other: its rows after a place in one stream, and where the last unit lies; None when there is none left ---------
+
+Read: TypeAlias = tuple[list[dict[str, Any]], tuple[int, int] | None]
+
+_OWN: Final = "EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id AND own.player = $5)"
+#: `$1` stream, `$2` and `$3` the place, `$4` the mark, `$5` the reader, `$6` whether he sees everything, `$7` whose rows, `$8` how many.
+_SEEN: Final = f"($6 OR {_OWN} OR (t.open_to_all AND t.over_sequence <= $4))"
+_DEALS: Final = f"""
+    SELECT t.first_sequence, s.table_id, s.deal, s.revision, s.at, s.outcome, s.written, s.sheet
+    FROM tables t JOIN scores s USING (table_id) JOIN audit_trail a ON a.table_id = s.table_id AND a.revision = s.revision
+    WHERE t.stream = $1 AND t.first_sequence >= $2 AND (t.first_sequence, s.deal) > ($2, $3::int) AND a.sequence <= $4 AND {_SEEN}
+      AND ($7::text IS NULL
+           OR EXISTS (SELECT FROM who_played w WHERE w.player = $7 AND w.table_id = s.table_id AND w.deal = s.deal))
+    ORDER BY t.first_sequence, s.deal LIMIT $8
+"""  # noqa: S608 - constants of ours
+_PULKAS: Final = f"""
+    SELECT t.first_sequence, t.table_id,
+           (SELECT max(s.deal) FROM scores s JOIN audit_trail a ON a.table_id = s.table_id AND a.revision = s.revision
+            WHERE s.table_id = t.table_id AND a.sequence <= $4) AS last_deal
+    FROM tables t
+    WHERE t.stream = $1 AND t.first_sequence > $2 AND t.first_sequence <= $4 AND $3::int >= 0 AND {_SEEN}
+      AND ($7::text IS NULL OR EXISTS (SELECT FROM who_played w WHERE w.player = $7 AND w.table_id = t.table_id))
+    ORDER BY t.first_sequence LIMIT $8
+"""  # noqa: S608 - constants of ours
+_LINES: Final = f"""
+    SELECT t.over_sequence, a.table_id, a.seat, a.player, a.closed_at AS at, a.net, a.rounded, a.payment
+    FROM tables t JOIN accounts a USING (table_id)
+    WHERE t.stream = $1 AND t.over_sequence >= $2 AND (t.over_sequence, a.seat) > ($2, $3::int - 1) AND t.over_sequence <= $4 AND {_SEEN}
+      AND a.closed_at IS NOT NULL AND ($7::text IS NULL OR a.player = $7)
+    ORDER BY t.over_sequence, a.seat LIMIT $8
+"""  # noqa: S608 - constants of ours
+
+
+async def _fetch(connection: Connection, query: str, scope: Scope, place: Place, size: int) -> list[Any]:
+    found: list[Any] = await connection.fetch(
+        query, TABLE_STREAMS[place.stream], place.sequence, place.unit, place.marks[place.stream],
+        scope.reader, scope.everything, scope.player, size,
+    )  # fmt: skip
+    return found
+
+
+async def _entries(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
+    deals = await _fetch(connection, _DEALS, scope, place, size)
+    if not deals:
+        return [], None
+    seats = await _seats(connection, [row["table_id"] for row in deals], [row["deal"] for row in deals])
+    rows: list[dict[str, Any]] = []
+    for deal in deals:
+        table_id, number = deal["table_id"], deal["deal"]
+        for place_of, entry in enumerate(msgspec.json.decode(deal["written"])["entries"], start=1):
+            who = {seat: seats.get((table_id, number, seat)) for seat in (entry["seat"], entry.get("on"))}
+            if scope.player is not None and scope.player not in who.values():
+                continue
+            rows.append(
+                {
+                    "table_id": table_id,
+                    "deal": number,
+                    "entry": place_of,
+                    "seat": entry["seat"],
+                    "player": who[entry["seat"]],
+                    "column": entry["column"],
+                    "on": entry.get("on"),
+                    "amount": entry["amount"],
+                    "rule": entry["rule"],
+                    "why": entry["why"],
+                    "at": deal["at"],
+                }
+            )
+    return rows, (deals[-1]["first_sequence"], deals[-1]["deal"])
+
+
+async def _seats(connection: Connection, table_ids: list[str], deals: list[int]) -> dict[tuple[str, int, int], str]:
+    """Who had which seat in these deals."""
+    rows = await connection.fetch(
+        """
+        SELECT w.table_id, w.deal, w.seat, w.player
+        FROM who_played w JOIN unnest($1::text[], $2::int[]) AS wanted (table_id, deal) USING (table_id, deal)
+        """,
+        table_ids,
+        deals,
+    )
+    return {(row["table_id"], row["deal"], row["seat"]): row["player"] for row in rows}
+
+
+async def _records(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
+    deals = await _fetch(connection, _DEALS, scope, place, size)
+    if not deals:
+        return [], None
+    known = await tables.load(connection, list({row["table_id"] for row in deals}))
+    parted = {table_id: await sections.read(connection, table, table.deal) for table_id, table in known.items()}
+    rows: list[dict[str, Any]] = []
+    for deal in deals:
+        table_id, number = deal["table_id"], deal["deal"]
+        section = [one for one in parted[table_id] if one.first_deal <= number][-1]
+        record = await deal_history.deal_record(connection, known[table_id], section, number)
+        if record is not None:  # else its cards are not revealed yet
+            rows.append({"table_id": table_id, "number": number, "at": deal["at"], "record": record})
+    return rows, (deals[-1]["first_sequence"], deals[-1]["deal"])
+
+
+async def _score_files(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
+    found = await _fetch(connection, _PULKAS, scope, place, size)
+    if not found:
+        return [], None
+    known = await tables.load(connection, [row["table_id"] for row in found])
+    rows: list[dict[str, Any]] = []
+    for row in found:
+        if row["last_deal"] is not None:
+            rows += await _files_of(connection, known[row["table_id"]], row["last_deal"])
+    return rows, (found[-1]["first_sequence"], 0)
+
+
+async def _files_of(connection: Connection, table: Table, last_deal: int) -> list[dict[str, Any]]:
+    """One score file a section, as far as deal `last_deal`."""
+    played: list[Score] = await score_sheet.read(connection, table.table_id, last_deal)
+    parted = [section for section in await sections.read(connection, table, table.deal) if section.first_deal <= last_deal]
+    ends = [*(section.first_deal for section in parted[1:]), last_deal + 1]
+    files: list[dict[str, Any]] = []
+    for number, (section, end) in enumerate(zip(parted, ends, strict=True), start=1):
+        kept = await own_entries.kept(connection, table, section, end - 1)
+        own = [score for score in played if section.first_deal <= score.deal < end]
+        file = deal_history.score_file(table, section, own, kept)
+        files.append({"table_id": table.table_id, "section": number, "status": table.status, "score_file": file})
+    return files
+
+
+async def _statement(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
+    found = await _fetch(connection, _LINES, scope, place, size)
+    rows = [{column: row[column] for column in COLUMNS["statement"]} for row in found]
+    return rows, (found[-1]["over_sequence"], found[-1]["seat"] + 1) if found else None
+
+
+_READ: Final[dict[str, Callable[[Connection, Scope, Place, int], Any]]] = {
+    "entries": _entries,
+    "deals": _records,
+    "score-files": _score_files,
+    "statement": _statement,
+}

@@ -1,0 +1,253 @@
+"""Exports over HTTP: every row once, in each form; the same bytes after an interruption; nothing that the reader may not see."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from fractions import Fraction
+
+import pyarrow.parquet
+import pytest
+
+from services.ledger import export_files, export_rows
+from services.ledger.export_forms import Csv
+from services.ledger.export_rows import Place, Scope
+from shared.rules.replay import replay_document
+from shared.rules.score_file import score_document
+from shared.web.auth import OPERATE, READ
+from shared.web.paging import to_cursor
+from tests.services.ledger.played import PlayedTable
+
+pytestmark = pytest.mark.servers
+
+PRIVATE = {"terms": {"visibility": "private"}}
+WHATS = ("entries", "deals", "score-files", "statement")
+NO_MARKS = (0,) * 8
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def rows(text):
+    """The rows of an NDJSON export, which must have a beginning and an end."""
+    found = lines(text)
+    assert set(found[0]) == {"export"}
+    data = [line for line in found[1:-1] if set(line) != {"cursor"}]
+    assert found[-1] == {"end": {"rows": len(data)}}
+    return data
+
+
+async def settled(site, *tables):
+    """Pulkas played to their end, and read by the books."""
+    for played in tables:
+        await played.play()
+        await site.read(played, "/sheet", played.seats[0])
+    return tables
+
+
+async def exported(site, what, player=None, scopes=(READ,), **parameters):
+    headers = site.token(player, *scopes) if player else {}
+    answer = await site.get(f"/export/{what}", headers=headers, **parameters)
+    assert answer.status_code == 200, answer.text
+    return answer
+
+
+async def test_entries_are_those_of_the_sheets(site, log):
+    """Each entry of each deal stands in the export once, in order, with the player who had the seat; their sums are the sheets."""
+    tables = await settled(site, PlayedTable(log, 3), PlayedTable(log, 4, players=4, convention="leningrad"))
+    found = rows((await exported(site, "entries")).text)
+    for played in tables:
+        own = [row for row in found if row["table_id"] == played.id]
+        deals = (await site.read(played, "/sheet"))["deals"]
+        told = [(row["deal"], row["entry"], row["seat"], row["column"], row["on"], row["amount"], row["rule"], row["why"]) for row in own]
+        assert told == [
+            (number, place, entry["seat"], entry["column"], entry.get("on"), entry["amount"], entry["rule"], entry["why"])
+            for number, deal in enumerate(deals, 1)
+            for place, entry in enumerate(deal["entries"], 1)
+        ]
+        assert all(row["player"] == played.seats[row["seat"]] for row in own)
+        for seat, points in enumerate(played.pulka.sheet.pool):
+            assert sum(Fraction(row["amount"]) for row in own if (row["seat"], row["column"]) == (seat, "pool")) == points
+    assert {row["table_id"] for row in found} == {played.id for played in tables}
+
+
+async def test_deal_records_and_score_files_are_good_for_the_rules(site, log):
+    """Every exported record replays, every score file scores to the sheet that the ledger shows."""
+    (played,) = await settled(site, PlayedTable(log, 5))
+    sheet = await site.read(played, "/sheet")
+    records = rows((await exported(site, "deals")).text)
+    assert [record["number"] for record in records] == list(range(1, len(sheet["deals"]) + 1))
+    for record, written in zip(records, sheet["deals"], strict=True):
+        assert replay_document(json.dumps(record["record"]))["score"] == written
+    (file,) = rows((await exported(site, "score-files")).text)
+    assert (file["table_id"], file["section"], file["status"]) == (played.id, 1, "over")
+    assert score_document(json.dumps(file["score_file"]))["sheet"] == sheet["sheet"]
+
+
+async def test_the_statement_sums_to_zero(site, log):
+    """One line a player and pulka, as `/statement` tells them."""
+    tables = await settled(site, PlayedTable(log, 6), PlayedTable(log, 7, players=4))
+    found = rows((await exported(site, "statement")).text)
+    assert len(found) == 7
+    for played in tables:
+        assert sum(row["rounded"] for row in found if row["table_id"] == played.id) == 0
+        assert sum(Fraction(row["net"]) for row in found if row["table_id"] == played.id) == 0
+    one = (await site.get(f"/players/{tables[0].seats[1]}/statement")).json()["pulkas"][0]
+    (same,) = rows((await site.get(f"/export/statement?player={tables[0].seats[1]}")).text)
+    assert same == one | {"player": tables[0].seats[1]}
+
+
+async def test_csv_and_parquet_say_the_same_as_ndjson(site, log):
+    """CSV has a header and lines that end in CR LF; Parquet has exact numbers as text and as numerator and denominator."""
+    await settled(site, PlayedTable(log, 8, convention={"preset": "sochi", "help": "largest"}))
+    for what in ("entries", "statement"):
+        found = rows((await exported(site, what)).text)
+        assert found
+        text = (await exported(site, what, format="csv")).content.decode()
+        assert text.count("\r\n") == len(found) + 1
+        read = list(csv.DictReader(io.StringIO(text, newline="")))
+        assert read == [{name: "" if value is None else str(value) for name, value in row.items()} for row in found]
+        table = pyarrow.parquet.read_table(io.BytesIO((await exported(site, what, format="parquet")).content))
+        assert table.schema.metadata[b"pulka.export"] == what.encode()
+        for row, packed in zip(found, table.to_pylist(), strict=True):
+            for name, kind in export_rows.COLUMNS[what].items():
+                if kind == "exact" and row[name] is not None:
+                    assert packed[name] == str(row[name])
+                    assert Fraction(packed[f"{name}_numerator"], packed[f"{name}_denominator"]) == Fraction(row[name])
+                else:
+                    assert packed[name] == row[name]
+
+
+def test_a_text_is_no_formula():
+    """What a spreadsheet would run begins with an apostrophe; quotes and line ends are quoted; numbers stay numbers (RFC 4180)."""
+    texts = ("=1+1", "+1", "-1", "@a", "\tx", "\rx", 'say "no"', "a,b", "a\nb", "plain")
+    row = dict.fromkeys(export_rows.COLUMNS["entries"], None) | {"amount": "-184/3", "seat": 0}
+    written = Csv("entries", resumed=True).rows([row | {"why": text} for text in texts], Place(NO_MARKS)).decode()
+    read = list(csv.DictReader(io.StringIO(written, newline=""), fieldnames=list(export_rows.COLUMNS["entries"])))
+    assert [one["why"] for one in read] == ["'=1+1", "'+1", "'-1", "'@a", "'\tx", "'\rx", 'say "no"', "a,b", "a\nb", "plain"]
+    assert {one["amount"] for one in read} == {"-184/3"}
+
+
+@pytest.mark.parametrize("what", WHATS)
+async def test_a_download_that_was_cut_goes_on_to_the_same_bytes(site, log, monkeypatch, what):
+    """Cut off anywhere, it goes on from the last cursor line to the very bytes of one that was never cut, whatever was played meanwhile."""
+    tables = [PlayedTable(log, seed) for seed in (11, 12, 13)]
+    await settled(site, *tables)
+    monkeypatch.setattr(export_rows.parts, "__defaults__", (2,))  # parts so small that there are several
+    whole = (await exported(site, what)).content
+    marks = [at for at in range(len(whole)) if whole.startswith(b'{"cursor"', at)]
+    assert len(marks) >= 2
+    first = json.loads(whole[marks[0] : whole.index(b"\n", marks[0])])["cursor"]
+    later = PlayedTable(log, 14)
+    await settled(site, later)
+    cut = whole[: whole.index(b"\n", marks[0]) + 1]
+    assert cut + (await exported(site, what, cursor=first)).content == whole
+    assert later.id.encode() in (await exported(site, what)).content
+
+
+@pytest.mark.parametrize("what", WHATS)
+async def test_pages_come_to_the_same_rows(site, log, what):
+    """With `limit` the next place stands in the header, until there is none; the pages of a CSV put together are the whole file."""
+    await settled(site, PlayedTable(log, 15), PlayedTable(log, 16))
+    form = "csv" if what in export_rows.COLUMNS else "ndjson"
+    whole = (await exported(site, what, format=form)).content
+    pages, cursor = [], {}
+    while True:
+        answer = await exported(site, what, format=form, limit=3, **cursor)
+        pages.append(answer.content)
+        if "pulka-cursor" not in answer.headers:
+            break
+        cursor = {"cursor": answer.headers["pulka-cursor"]}
+    assert len(pages) > 1
+    if form == "csv":
+        assert b"".join(pages) == whole
+    else:
+        told = [line for page in pages for line in lines(page.decode()) if not {"export", "cursor", "end"} & set(line)]
+        assert told == rows(whole.decode())
+
+
+async def test_a_reader_gets_what_he_may_see(site, log):
+    """Strangers get public pulkas that are over; a player his own besides, also in play; an operator all; each `player` only his."""
+    open_one, hidden = PlayedTable(log, 17), PlayedTable(log, 18, **PRIVATE)
+    going = PlayedTable(log, 19, target=40)
+    await settled(site, open_one, hidden)
+    await going.play(deals=2)
+    await site.read(going, "/sheet")
+
+    async def seen(player=None, scopes=(READ,), **parameters):
+        return {row["table_id"] for row in rows((await exported(site, "entries", player, scopes, **parameters)).text)}
+
+    assert await seen() == {open_one.id}
+    assert await seen("somebody") == {open_one.id}
+    assert await seen(hidden.seats[0]) == {open_one.id, hidden.id}
+    assert await seen(going.seats[1]) == {open_one.id, going.id}
+    assert await seen("boss", (OPERATE,)) == {open_one.id, hidden.id, going.id}
+    headers = site.token("boss", OPERATE)
+    for what in WHATS:
+        own = rows((await site.get(f"/export/{what}?player={hidden.seats[0]}", headers=headers)).text)
+        assert own
+        assert {row["table_id"] for row in own} == {hidden.id}
+    assert rows((await site.get(f"/export/deals?player={hidden.seats[0]}")).text) == []
+
+
+async def test_no_unrevealed_card_leaves(site, log):
+    """Of a deal in progress an operator too gets nothing: neither record nor entry."""
+    going = await PlayedTable(log, 20, target=40).play(deals=1)
+    await going.play(commits=len(going.commits) + 5)
+    await site.read(going, "/sheet")
+    headers = site.token("boss", OPERATE)
+    for what in ("deals", "entries"):
+        found = rows((await site.get(f"/export/{what}", headers=headers)).text)
+        assert {row.get("number", row.get("deal")) for row in found} == {1}
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "at"),
+    [
+        ("entries", {"format": "xml"}, "format"),
+        ("deals", {"format": "csv"}, "format"),
+        ("score-files", {"format": "parquet"}, "format"),
+        ("entries", {"cursor": "x"}, "cursor"),
+        ("entries", {"cursor": to_cursor([[1, 2], 0, 0, 0, 0])}, "cursor"),
+        ("entries", {"cursor": to_cursor([[0] * 8, 0, 9, 0, 0])}, "cursor"),
+        ("entries", {"cursor": to_cursor([[1 << 70] * 8, 0, 0, 0, 0])}, "cursor"),
+        ("entries", {"limit": "0"}, "limit"),
+        ("entries", {"limit": "1001"}, "limit"),
+        ("entries?player=a%00b", {}, "player"),
+        ("entries", {"at_least": "LOBBY_0:1"}, "at_least"),
+        ("entries", {"from": "1"}, "from"),
+    ],
+)
+async def test_a_bad_request_is_named(site, path, parameters, at):
+    """400 `malformed` with the parameter that is wrong."""
+    answer = await site.get(f"/export/{path}", **parameters)
+    assert (answer.status_code, answer.json()["code"], answer.json()["path"]) == (400, "malformed", at)
+
+
+async def test_what_is_not_exported_is_not_there(site):
+    """Another word than the four is no export."""
+    assert (await site.get("/export/secrets")).json()["path"] == "what"
+
+
+async def test_no_more_than_a_part_is_held(site, log, connection):
+    """Whatever there is to tell is told in parts of a bounded size: nothing waits for the last row before the first is sent."""
+    await settled(site, *(PlayedTable(log, seed) for seed in range(30, 34)))
+
+    class Reading:
+        """The rows as they are now."""
+
+        async def __aenter__(self):
+            return connection
+
+        async def __aexit__(self, *_):
+            pass
+
+    start = await export_rows.beginning(connection)
+    largest = [len(part.rows) async for part in export_rows.parts(Reading, "deals", Scope(everything=True), start, 3)]
+    assert len(largest) > 4
+    assert max(largest) <= 3
+    form = export_files.form_of("ndjson", "deals", None, resumed=False)
+    pieces = [piece async for piece in export_files.written(Reading, "deals", Scope(everything=True), start, form)]
+    assert sum(largest) == sum(piece.count(b'"record"') for piece in pieces)
