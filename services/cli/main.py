@@ -35,6 +35,7 @@ COMMANDS = {
     "audit": "services.cli.audit:audit",
     "erase": "services.cli.erase:erase",
     "token": "services.cli.token:token",
+    "export": "services.cli.export:export",
     "settings": "services.cli.settings:settings_command",
 }
 

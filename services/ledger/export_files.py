@@ -32,7 +32,7 @@ def form_of(name: FormName, what: What, player: str | None, *, resumed: bool) ->
 
 async def written(reading: Reading, what: What, scope: Scope, place: Place, form: Form) -> AsyncGenerator[bytes, None]:
     """Everything after `place`, bit by bit. Raises what `reading` raises: then the end is missing, and a reader must be told."""
-    yield form.head()
+    yield form.head(place)
     async with aclosing(parts(reading, what, scope, place)) as found:
         async for part in found:
             place = part.place
@@ -46,6 +46,6 @@ async def one_part(reading: Reading, what: What, scope: Scope, place: Place, for
     async with aclosing(parts(reading, what, scope, place, size)) as found:
         part = await anext(found, None)
     if part is None:
-        return form.head() + form.end(place), None
-    written_down = [form.head(), form.rows(part.rows, part.place)]
+        return form.head(place) + form.end(place), None
+    written_down = [form.head(place), form.rows(part.rows, part.place)]
     return b"".join([*written_down, form.end(part.place)]), part.place

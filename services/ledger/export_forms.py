@@ -31,8 +31,8 @@ class Form(Protocol):
         """What it is, for HTTP."""
         ...
 
-    def head(self) -> bytes:
-        """What comes before the first row."""
+    def head(self, place: Place) -> bytes:
+        """What comes before the first row; `place` is there."""
         ...
 
     def rows(self, rows: Sequence[Mapping[str, Any]], place: Place) -> bytes:
@@ -45,16 +45,16 @@ class Form(Protocol):
 
 
 class Ndjson:
-    """One object a line. The first says what it is, `cursor` lines where one can go on, the last how many rows there were in all."""
+    """One object a line. The first says what it is, `cursor` (there too) where one can go on, the last how many rows there were in all."""
 
     media_type = NDJSON
 
     def __init__(self, what: str, player: str | None, *, resumed: bool) -> None:
-        self._first = None if resumed else {"export": {"format": 1, "what": what, "player": player}}
+        self._first = None if resumed else {"format": 1, "what": what, "player": player}
 
-    def head(self) -> bytes:
+    def head(self, place: Place) -> bytes:
         """Nothing when it goes on."""
-        return b"" if self._first is None else _line(self._first)
+        return b"" if self._first is None else _line({"export": self._first | {"cursor": to_cursor(place)}})
 
     def rows(self, rows: Sequence[Mapping[str, Any]], place: Place) -> bytes:
         """The rows, and where one can go on after them."""
@@ -74,7 +74,7 @@ class Csv:
         self._columns: Mapping[str, Kind] = COLUMNS[what]
         self._resumed = resumed
 
-    def head(self) -> bytes:
+    def head(self, place: Place) -> bytes:  # noqa: ARG002 - see `rows`
         """The names of the columns, but not when it goes on."""
         return b"" if self._resumed else _written([list(self._columns)])
 

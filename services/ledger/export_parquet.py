@@ -77,7 +77,7 @@ class Parquet:
         self._schema = pa.schema(fields, metadata={"pulka.export": what, "pulka.format": "1"})
         self._writer = pq.ParquetWriter(self._written, self._schema, compression="zstd")
 
-    def head(self) -> bytes:
+    def head(self, place: Place) -> bytes:  # noqa: ARG002 - see `rows`
         """The four letters that such a file begins with."""
         return self._written.taken()
 

@@ -82,5 +82,7 @@ async def site(projector, log, postgres_dsn, schema, tmp_path):
     service = Service(name="ledger", routes=routes, start=nothing, stop=nothing, health=health)
     app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://ledger") as client:
-        yield Site(client, Tokens(keys), log)
+        site = Site(client, Tokens(keys), log)
+        site.app = app
+        yield site
     await readers.close()

@@ -1,0 +1,183 @@
+"""`pulka export`: the same rows from a server and from the database, whole or not at all, and gone on with after any interruption."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import json
+from contextlib import asynccontextmanager
+
+import pyarrow.parquet
+import pytest
+from click.testing import CliRunner
+
+from services.cli import export_source
+from services.cli.export import export
+from services.ledger import export_rows
+from shared.web.auth import READ
+from shared.web.service import CannotStart, ServersUnreachable
+from shared.web.settings import read_settings
+from tests.served import served
+from tests.services.ledger.played import PlayedTable
+
+pytestmark = pytest.mark.servers
+
+
+@pytest.fixture
+async def played(site, log):
+    """Two pulkas to the end, one of them private."""
+    tables = [await PlayedTable(log, 41).play(), await PlayedTable(log, 42, terms={"visibility": "private"}).play()]
+    for table in tables:
+        await site.read(table, "/sheet", table.seats[0])
+    return tables
+
+
+class Command:
+    """`pulka export` with the settings of a club."""
+
+    def __init__(self, **settings):
+        self._settings = settings
+
+    async def __call__(self, *arguments):
+        return await asyncio.to_thread(CliRunner(env=self._settings).invoke, export, [str(one) for one in arguments])
+
+
+@pytest.fixture
+def command(postgres_dsn, namespace, tmp_path):
+    return Command(PULKA_POSTGRES_DSN=postgres_dsn, PULKA_NAMESPACE=namespace, PULKA_HOME=str(tmp_path / "nowhere"), PULKA_TOKEN="")
+
+
+def rows(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@asynccontextmanager
+async def cutting(port, *after):
+    """A wire to `port` that is cut after so many bytes: one number a connection, later ones are left alone."""
+    limits = list(after)
+
+    async def carry(reader, writer):
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+        left = limits.pop(0) if limits else 1 << 40
+
+        async def ask():
+            while data := await reader.read(65536):
+                far_writer.write(data)
+
+        asking = asyncio.create_task(ask())
+        while left > 0 and (data := await far_reader.read(min(left, 4096))):
+            writer.write(data)
+            left -= len(data)
+        await writer.drain()
+        asking.cancel()
+        (writer.transport.abort if left <= 0 else writer.close)()
+        far_writer.close()
+        await asyncio.gather(writer.wait_closed(), far_writer.wait_closed(), asking, return_exceptions=True)
+
+    server = await asyncio.start_server(carry, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+async def test_from_the_database_all_of_it_comes(played, command, tmp_path):
+    """Without a server the rows themselves are read: as lines on standard output, or as a file in any form, with the same content."""
+    printed = await command("entries")
+    assert printed.exit_code == 0, printed.output
+    found = rows(printed.stdout)
+    assert {row["table_id"] for row in found} == {table.id for table in played}
+    for form in ("ndjson", "csv", "parquet"):
+        out = tmp_path / f"entries.{form}"
+        told = await command("entries", "--format", form, "--out", out, "--json")
+        assert json.loads(told.stdout) == {"file": str(out), "what": "entries", "player": None, "format": form, "rows": len(found)}
+        assert {path.name for path in tmp_path.glob(f"entries.{form}*")} == {out.name}
+    assert (tmp_path / "entries.ndjson").read_text() == printed.stdout
+    with (tmp_path / "entries.csv").open(newline="") as file:
+        assert [row["why"] for row in csv.DictReader(file)] == [row["why"] for row in found]
+    assert pyarrow.parquet.read_table(tmp_path / "entries.parquet").num_rows == len(found)
+
+
+async def test_from_a_server_a_token_decides(site, played, command, tmp_path):
+    """Over HTTP without a token public pulkas come, with a player's his own too, with the club's keys all."""
+    public, private = played
+    token = site.token(private.seats[1], READ)["Authorization"].removeprefix("Bearer ")
+    (tmp_path / "home" / "keys").mkdir(parents=True)
+    (tmp_path / "home" / "keys" / "master_keys").write_bytes((tmp_path / "master_keys").read_bytes())
+    (tmp_path / "home" / "keys" / "master_keys").chmod(0o600)
+    operator = Command(PULKA_HOME=str(tmp_path / "home"), PULKA_TOKEN="")
+    async with served(site.app) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        assert {row["table_id"] for row in rows((await command("statement", "--url", url)).stdout)} == {public.id}
+        own = rows((await command("statement", "--url", url, "--token", token, "--player", private.seats[1])).stdout)
+        assert [row["table_id"] for row in own] == [private.id]
+        everything = await operator("statement", "--url", url)
+        assert everything.stdout == (await command("statement")).stdout
+        refused = await command("statement", "--url", url, "--token", "nonsense")
+        assert isinstance(refused.exception, CannotStart)
+        assert "token_invalid" in str(refused.exception)
+    away = await command("statement", "--url", url)
+    assert isinstance(away.exception, ServersUnreachable)
+
+
+@pytest.mark.parametrize("what", ["entries", "deals"])
+async def test_an_interrupted_file_is_gone_on_with(played, command, tmp_path, monkeypatch, what):
+    """Whatever an earlier run has left, cut at any byte, `--resume` makes the whole file of it, to the byte."""
+    assert played
+    monkeypatch.setattr(export_rows.parts, "__defaults__", (3,))
+    out = tmp_path / "file"
+    await command(what, "--out", out)
+    whole = out.read_bytes()
+    form = [line async for line in export_source.from_database(_settings(command), what, None)(None)]
+    lines = b"".join(form)
+    assert lines.count(b'{"cursor"') > 3
+    for at in (0, 5, len(form[0]), len(form[0]) + 40, len(lines) // 3, len(lines) // 2, len(lines) - 10, len(lines)):
+        out.unlink()
+        (tmp_path / "file.part").write_bytes(lines[:at])
+        done = await command(what, "--out", out, "--resume")
+        assert done.exit_code == 0, done.output
+        assert out.read_bytes() == whole, at
+        assert not (tmp_path / "file.part").exists()
+
+
+def _settings(command):
+    return read_settings(command._settings)
+
+
+async def test_a_server_that_goes_away_in_the_middle_is_asked_again(site, played, command, tmp_path, monkeypatch):
+    """The wire cut twice in the middle of an answer: the file is whole all the same; cut again and again, it says how to go on."""
+    assert played
+    monkeypatch.setattr(export_rows.parts, "__defaults__", (3,))
+    monkeypatch.setattr(export_source, "PAUSE", 0.0)
+    out = tmp_path / "file"
+    async with served(site.app) as server:
+        plain = await command("entries", "--url", f"http://127.0.0.1:{server.port}")
+        async with cutting(server.port, 1500, 900) as url:
+            told = await command("entries", "--url", url, "--out", out)
+            assert told.exit_code == 0, told.output
+            assert out.read_text() == plain.stdout
+        async with cutting(server.port, *[700] * 5) as url:
+            gone = await command("entries", "--url", url, "--out", out)
+            assert isinstance(gone.exception, ServersUnreachable)
+            assert "--resume" in str(gone.exception)
+            assert (await command("entries", "--url", url, "--out", out, "--resume")).exit_code == 0
+            assert out.read_text() == plain.stdout
+
+
+async def test_bad_usage_is_named(command, tmp_path):
+    """Documents have no columns, a partial file is of one export only, and without books there is nothing to read."""
+    assert (await command("deals", "--format", "csv")).exit_code == 2
+    assert (await command("everything")).exit_code == 2
+    assert (await command("entries", "--resume")).exit_code == 2
+    assert (await command("entries", "--player", "")).exit_code == 2
+    part = tmp_path / "file.part"
+    part.write_bytes(b'{"export":{"format":1,"what":"deals","player":null,"cursor":"x"}}\n')
+    other = await command("entries", "--out", tmp_path / "file", "--resume")
+    assert isinstance(other.exception, CannotStart)
+    assert part.exists()
+    part.write_bytes(b'{"cursor":7}\n')
+    assert isinstance((await command("entries", "--out", tmp_path / "file", "--resume")).exception, CannotStart)
+    no_books = await command("entries")
+    assert isinstance(no_books.exception, CannotStart)
+    assert "no books" in str(no_books.exception)
+    assert isinstance((await Command(PULKA_POSTGRES_DSN="")("entries")).exception, CannotStart)
+    away = await Command(PULKA_POSTGRES_DSN="postgresql://nobody@127.0.0.1:1/none")("entries")
+    assert isinstance(away.exception, ServersUnreachable)
