@@ -9,9 +9,9 @@ import asyncpg
 from services.ledger.api import audit_routes, player_routes, table_routes
 from services.ledger.books import Books
 from services.ledger.desk import Desk
+from services.ledger.export_api import export_routes
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
-from services.ledger.export_api import export_routes
 from services.ledger.readers import Readers
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS
