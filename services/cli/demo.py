@@ -21,7 +21,7 @@ from services.bots.seated import Seated
 from services.cli.logs import log_to
 from services.cli.own_server import own_server
 from services.cli.settlement_drawing import drawn_settlement
-from services.ledger.drawn_sheet import sheet_text
+from services.cli.terminal_sheet import sheet_text
 from shared.rules.convention import PRESETS
 from shared.web.service import CannotStart, ServersUnreachable
 
@@ -66,10 +66,11 @@ def demo(url: str | None, players: str, convention: str, target: int, pulkas: in
 
 
 class Played(msgspec.Struct, frozen=True):
-    """A finished table: its document as `--json` gives it, and who sat where."""
+    """A finished table: its document as `--json` gives it, who sat where, and the ledger's sheet, deal by deal."""
 
     document: dict[str, Any]
     names: tuple[str, ...]
+    sheet: dict[str, Any]
 
 
 def _as_by_ctrl_c(_number: int, frame: FrameType | None) -> None:
@@ -149,13 +150,13 @@ async def _play_one(http: httpx.AsyncClient, terms: dict[str, Any], seed: str, p
     last = players[0].result()
     if last["status"] != "over":
         raise ApiProblem(409, "pulka_refused", f"the table service would not open a pulka at table {table}")
-    return Played(await _collected(seats[0], table, progress.position), names)
+    sheet = await seats[0].get(f"/v1/ledger/tables/{table}/sheet?at_least={quote(progress.position)}")
+    return Played(await _collected(seats[0], table, sheet), names, sheet)
 
 
-async def _collected(api: Api, table: str, position: str) -> dict[str, Any]:
-    """What the ledger and the audit say of a finished table, once they have read it to its end."""
+async def _collected(api: Api, table: str, sheet: dict[str, Any]) -> dict[str, Any]:
+    """What the ledger, whose `sheet` it is, and the audit say of a finished table that they have read to its end."""
     ledger = f"/v1/ledger/tables/{table}"
-    sheet = await api.get(f"{ledger}/sheet?at_least={quote(position)}")
     audit = await api.get(f"{ledger}/audit/verify")
     count = len(sheet["deals"])
     return {
@@ -199,7 +200,7 @@ class Progress:
 def _show(table: Played) -> None:
     document, console = table.document, Console()
     console.print(f"Table {document['table_id']}: {document['deals']} deals", highlight=False)
-    click.echo(sheet_text(document, document["score_file"].get("target"), table.names))
+    click.echo(sheet_text(table.sheet, document["score_file"].get("target"), table.names, width=console.width))
     console.print(drawn_settlement(document["settlement"], table.names))
     audit = document["audit"]
     verdict = "verified" if audit["verified"] else "NOT VERIFIED"

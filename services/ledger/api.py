@@ -1,25 +1,23 @@
-"""The ledger over HTTP (docs/formats.md: HTTP): a table's sheet, deals, score file and audit; a player's deals and statement."""
+"""The ledger over HTTP (docs/formats.md: HTTP): a table's deals, score file and audit; a player's deals and statement."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from litestar import Request, Response, get
+from litestar import Response, get
 from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 
 from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, statement
 from services.ledger.desk import Desk, as_of, reader_of
-from services.ledger.drawn_sheet import drawn_sheet
 from shared.web.auth import Caller
 from shared.web.paging import from_cursor, to_cursor
 from shared.web.problems import Problem
 
 PAGE: Final = 50  # deals or commits a page, some 50 KB
 LARGEST_PAGE: Final = 200
-SVG: Final = "image/svg+xml"
 NO_STORE: Final = {"Cache-Control": "no-store"}  # what is seen depends on the token
 
 Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_PAGE)]
@@ -27,26 +25,6 @@ Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_PAGE)]
 
 def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     """What is read of a table; `desk()` raises 503 `unavailable` before the service has started."""
-
-    @get("/v1/ledger/tables/{table_id:str}/sheet", tags=["ledger"], summary="The score sheet; drawn, by Accept: image/svg+xml")
-    async def sheet(
-        request: Request[Any, Any, Any],
-        table_id: FromPath[str],
-        viewer: NamedDependency[Caller | None],
-        section: FromQuery[int | None] = None,
-        at_least: FromQuery[str | None] = None,
-    ) -> Response[Any]:
-        drawn = _wants_svg(request.headers.get("accept"))
-        async with desk().table(table_id, viewer, at_least) as (connection, seen):
-            chosen = await sections.chosen(connection, seen.sight, section)
-            played = await score_sheet.read(connection, table_id, chosen.last_deal, after=chosen.section.deals_before)
-            kept = await own_entries.kept(connection, seen.sight.table, chosen.section, chosen.last_deal)
-        table = seen.sight.table
-        shown = score_sheet.score_sheet(table, chosen.section, played, kept) | chosen.marks | seen.marks
-        headers = {"Vary": "Accept, Authorization", **NO_STORE}
-        if drawn:
-            return Response(drawn_sheet(shown, table.target), media_type=SVG, headers=headers | seen.headers)
-        return Response(shown, headers=headers)
 
     @get("/v1/ledger/tables/{table_id:str}/deals", tags=["ledger"], summary="The deals that were scored, in order")
     async def deals(
@@ -94,7 +72,7 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
             kept = await own_entries.kept(connection, seen.sight.table, chosen.section, chosen.last_deal)
         return Response(deal_history.score_file(seen.sight.table, chosen.section, played, kept), headers=seen.headers | NO_STORE)
 
-    return [sheet, deals, deal, score_file]
+    return [deals, deal, score_file]
 
 
 def audit_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
@@ -179,19 +157,6 @@ def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         return Response({"pulkas": page, "cursor": following, "as_of": newest}, headers=NO_STORE)
 
     return [deals, lines]
-
-
-def _wants_svg(accept: str | None) -> bool:
-    """Whether the drawing stands before JSON in `Accept`; anything else means JSON."""
-    for part in (accept or "").lower().split(","):
-        match part.split(";")[0].strip():
-            case "image/svg+xml" | "image/*":
-                return True
-            case "application/json" | "application/*" | "*/*":
-                return False
-            case _:
-                pass
-    return False
 
 
 def _known(player: str) -> None:

@@ -1,181 +1,193 @@
-"""The sheet as people know it: whists along the edge, the pool next, the mountain in the middle, each player's side before him.
-
-Takes the object of `pulka score`. Seat 0 sits below, the others follow clockwise: left, above (with four; two with five), right; of two
-the other sits above.
+"""The pulka as people know it on paper, as an SVG picture: whists along the edge, the pool next, the mountain inside, earlier totals
+struck through. Takes the object of `pulka score`; the same object gives the same bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-SIDE: Final = 640  # of the square, in SVG units
-MARGIN: Final = 60  # around it, for names and results
-STRIP: Final = 84  # width of the whist and the pool strip: seven digits, or "-184/3"
-CENTRE: Final = SIDE / 2
-SIDES: Final = {
-    2: ("below", "above"),
-    3: ("below", "left", "right"),
-    4: ("below", "left", "above", "right"),
-    5: ("below", "left", "above left", "above right", "right"),
-}
-#: What parts the players, by the sides they sit at: ends of lines from the middle.
-CORNERS: Final = {"below": ((0.0, SIDE), (SIDE, SIDE)), "above": ((0.0, 0.0), (SIDE, 0.0)), "half": ((CENTRE, 0.0),)}
-ACROSS: Final = ((0.0, CENTRE), (SIDE, CENTRE))  # of two
-LARGEST: Final = 40  # characters of a name that are drawn: more would leave the picture
-INK, PENCIL, PAPER = "#1d2733", "#8a94a0", "#fffdf6"
+from services.ledger.lettering import Placed, set_in, shortened, width_of
+from services.ledger.paper import MIDDLE, Paper, paper
+from services.ledger.polygons import Point
+from services.ledger.running_totals import MOUNTAIN, POOL, WHISTS, Field, Totals, running_totals
+from services.ledger.sheet_words import deals_counted, word
+from shared.rules.amount import Amount, written
+from shared.rules.scorer_words import Lang
 
-Point = tuple[float, float]
+MARGIN: Final = 60.0  # around the paper, for names and results
+BARE: Final = 24.0  # above it where nobody sits there
+NAME, RESULT, NOTE = 19, 22, 12  # sizes of what stands in the margin
+CORNER: Final = 190.0  # units at both lower corners that are the notes'; names keep off them
+INK, PENCIL, LABELS, SHEET, PARTING = "#1b2430", "#6b7583", "#5b6572", "#fffdf7", "#3c4858"
+FONTS: Final = "'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 has no way to write
 
 
-def drawn_sheet(score: Mapping[str, Any], target: int | None = None, names: Sequence[str] | None = None) -> bytes:
-    """An SVG picture of `score` (`sheet`, `settlement`, `closed`) for two to five players; `names` by seat, else the seats' numbers.
+def drawn_sheet(score: Mapping[str, Any], target: int | None = None, names: Sequence[str] | None = None, lang: Lang = "en") -> bytes:
+    """An SVG picture of `score` (`deals`, `sheet`, `settlement`, `closed`; `kept`, `annulled` where there are) for two to five players.
 
-    Raises `KeyError` for another number of players.
+    `names` by seat, else the seats' numbers stand there. Raises `KeyError` for another number of players.
     """
-    sheet = score["sheet"]
-    players = len(sheet["pool"])
-    sides = SIDES[players]
-    shown = _names(names, players)
-    size = SIDE + 2 * MARGIN
+    sheet = paper(len(score["sheet"]["pool"]))
+    shown = names_shown(names, len(sheet.sides), lang)
+    totals = running_totals(score)
+    top = MARGIN if any(side.startswith("above") for side in sheet.sides) else BARE
+    width, height = sheet.width + 2 * MARGIN, sheet.height + top + MARGIN
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-MARGIN} {-MARGIN} {size} {size}" width="{size}" height="{size}">',
-        f'<g font-family="Georgia, serif" fill="{INK}" text-anchor="middle">',
-        f"<title>Score sheet of {players} players, {'closed' if score['closed'] else 'open'}</title>",
-        f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{size}" height="{size}" fill="{PAPER}"/>',
-        *_lines(sides),
-        *_middle(target),
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-MARGIN:g} {-top:g} {width:g} {height:g}" width="{width:g}" '
+            f'height="{height:g}" lang="{lang}" role="graphics-document document">'
+        ),
+        f"<title>{_text(_title(score, target, lang))}</title>",
+        f"<desc>{_text(' '.join(_described(score, totals, shown, lang)))}</desc>",
+        f'<rect x="{-MARGIN:g}" y="{-top:g}" width="{width:g}" height="{height:g}" fill="{SHEET}"/>',
+        *_ruled(sheet),
+        f'<g font-family="{FONTS}" text-anchor="middle" fill="{INK}">',
+        *_middle(sheet.middle, target),
     ]
-    for seat, side in enumerate(sides):
-        others = _clockwise(seat, players)
-        if side.startswith(("above", "right")):  # so that the whists on a neighbour stand on his side
-            others.reverse()
-        parts += _seat(sheet, score["settlement"], seat, side, others, shown)
+    for field in sheet.fields:
+        parts += _field(sheet, field, totals[field], shown, lang)
+    for seat in range(len(shown)):
+        parts += _margin(sheet, seat, shown[seat], score["settlement"]["rounded"][seat])
+    parts += _notes(sheet, score, lang)
     return ("\n".join([*parts, "</g>", "</svg>"]) + "\n").encode()
 
 
-def _lines(sides: Sequence[str]) -> list[str]:
-    """The frame, its two inner lines, and what parts the players."""
-    found = [_rectangle(inset) for inset in (0, STRIP, 2 * STRIP)]
-    ends = {
-        2: ACROSS,
-        3: (*CORNERS["below"], *CORNERS["half"]),
-        4: (*CORNERS["below"], *CORNERS["above"]),
-        5: (*CORNERS["below"], *CORNERS["above"], *CORNERS["half"]),
-    }[len(sides)]
-    found += [_line((CENTRE, CENTRE), end, INK) for end in ends]
-    for side in sides:
-        count = len(sides) - 1
-        begin, end = _span(side, STRIP)
-        for place in range(1, count):
-            along = begin + place * (end - begin) / count
-            found.append(_line(_at(side, along, 0), _at(side, along, STRIP), PENCIL))
-    return found
+def names_shown(names: Sequence[str] | None, players: int, lang: Lang) -> list[str]:
+    """What the players are called: by their names, or by their seats."""
+    return [word(lang, "seat", seat=seat) for seat in range(players)] if names is None else list(names)
 
 
-def _middle(target: int | None) -> list[str]:
-    circle = f'<circle cx="{CENTRE:g}" cy="{CENTRE:g}" r="34" fill="{PAPER}" stroke="{INK}" stroke-width="1.5"/>'
-    return [circle, _text((CENTRE, CENTRE), "–" if target is None else str(target), 26)]
+def signed(whists: int) -> str:
+    """A result with its sign: "+38", "−77", "0"."""
+    return f"{whists:+d}".replace("-", "−") if whists else "0"
 
 
-def _seat(
-    sheet: Mapping[str, Any], settlement: Mapping[str, Any], seat: int, side: str, others: Sequence[int], names: Sequence[str]
-) -> list[str]:
-    whists = {on: amount for writer, on, amount in sheet["whists"] if writer == seat}
-    found = []
-    begin, end = _span(side, STRIP)
-    for place, other in enumerate(others):
-        along = begin + (place + 0.5) * (end - begin) / len(others)
-        found.append(_text(_at(side, along, STRIP / 2, -10), f"on {other}", 13, PENCIL))
-        found.append(_text(_at(side, along, STRIP / 2, 10), str(whists.get(other, 0)), 20))
-    for depth, column in ((1.5 * STRIP, "pool"), (2 * STRIP + 46, "mountain")):
-        middle = sum(_span(side, depth)) / 2
-        found.append(_text(_at(side, middle, depth, -17), column, 13, PENCIL))
-        found.append(_text(_at(side, middle, depth, 6), str(sheet[column][seat]), 28))
-    result = f"{settlement['rounded'][seat]:+d}"
+def number(amount: Amount) -> str:
+    """A total as it is written down: "12", "−5", "184/3"."""
+    return str(written(amount)).replace("-", "−")
+
+
+# ---- The paper ---------------------------------------------------------------------------------------------------------
+
+
+def _ruled(sheet: Paper) -> Iterator[str]:
+    """The edge, the lines along it, and the heavier ones between the players."""
+    yield f'<rect x="0" y="0" width="{sheet.width:g}" height="{sheet.height:g}" fill="none" stroke="{PARTING}" stroke-width="2"/>'
+    thin = "".join(_line(*ends) for ends in sheet.strips)
+    yield f'<path d="{thin}" fill="none" stroke="{PENCIL}" stroke-width="1"/>'
+    yield f'<path d="{"".join(_line(*ends) for ends in sheet.parting)}" fill="none" stroke="{PARTING}" stroke-width="2"/>'
+
+
+def _line(start: Point, end: Point) -> str:
+    return f"M{_at(start[0])} {_at(start[1])}L{_at(end[0])} {_at(end[1])}"
+
+
+def _middle(middle: Point, target: int | None) -> Iterator[str]:
+    """The circle, with what is played to."""
+    x, y = _at(middle[0]), _at(middle[1])
+    yield f'<circle cx="{x}" cy="{y}" r="{MIDDLE - 4:g}" fill="{SHEET}" stroke="{PARTING}" stroke-width="2"/>'
+    if target is not None:
+        text = str(target)
+        size = min(26.0, 26.0 * 2 * (MIDDLE - 9) / width_of(text, 26))
+        yield f'<text x="{x}" y="{_at(middle[1] + 0.36 * size)}" font-size="{_at(size)}" font-weight="bold">{text}</text>'
+
+
+# ---- What is written ---------------------------------------------------------------------------------------------------
+
+
+def _field(sheet: Paper, field: Field, totals: Sequence[Amount], names: Sequence[str], lang: Lang) -> Iterator[str]:
+    seat, column, on = field
+    label = word(lang, WHISTS, name=names[on]) if on is not None else word(lang, column)
+    texts = [number(total) for total in totals]
+    told = ", ".join(texts) or word(lang, "none")
+    yield f"<g><title>{_text(f'{names[seat]}, {label}: {told}')}</title>"
+    if not texts and on is None:
+        texts = ["0"]  # a column of one's own that is empty stands at nothing; whists on somebody are left blank, as on paper
+    yield from map(_placed, set_in(sheet.fields[field], label, texts))
+    yield "</g>"
+
+
+_LOOKS: Final = {
+    "label": f'fill="{LABELS}" font-style="italic"',
+    "more": f'fill="{PENCIL}"',
+    "struck": f'fill="{PENCIL}" text-decoration="line-through"',
+    "stands": 'font-weight="bold"',
+}
+
+
+def _placed(one: Placed) -> str:
+    at = f'x="{_at(one.x + one.width / 2)}" y="{_at(one.y)}" font-size="{_at(one.size)}"'
+    return f"<text {at} {_LOOKS[one.kind]}>{_text(one.text)}</text>"
+
+
+def _margin(sheet: Paper, seat: int, name: str, result: int) -> Iterator[str]:
+    """Name and result beside the player's edge, on the left and the right turned as he would read them."""
+    side = sheet.sides[seat]
+    edge = sheet.height if side in ("left", "right") else sheet.width / (2 if side in ("above left", "above right") else 1)
+    told = signed(result)
+    room = edge - 2 * (CORNER if side == "below" else 10) - width_of(f"  {told}", RESULT)
+    share = {"above left": 0.25, "above right": 0.75}.get(side, 0.5)
     turn = {"left": -90, "right": 90}.get(side, 0)
-    found.append(_text(_at(side, sum(_span(side, 0)) / 2, -MARGIN / 2), f"{names[seat]}  {result}", 20, INK, turn))
-    return found
+    depth = -MARGIN / 2
+    x, y = {
+        "below": (sheet.width / 2, sheet.height - depth),
+        "left": (depth, sheet.height / 2),
+        "right": (sheet.width - depth, sheet.height / 2),
+    }.get(side, (share * sheet.width, depth))
+    turned = f' transform="rotate({turn} {_at(x)} {_at(y)})"' if turn else ""
+    yield (
+        f'<text x="{_at(x)}" y="{_at(y)}" dy="0.35em" font-size="{NAME}"{turned}>{_text(shortened(name, room, NAME))}'
+        f'<tspan dx="0.6em" font-size="{RESULT}" font-weight="bold">{told}</tspan></text>'
+    )
 
 
-def _span(side: str, depth: float) -> Point:
-    """From where to where along its edge the part of `side` goes, `depth` inside: a whole edge, or a half of the upper one."""
-    return (CENTRE if side == "above right" else depth), (CENTRE if side == "above left" else SIDE - depth)
+def _notes(sheet: Paper, score: Mapping[str, Any], lang: Lang) -> Iterator[str]:
+    """How many deals, and whether the pulka is over, in the lower corners."""
+    y = _at(sheet.height + MARGIN / 2)
+    look = f'dy="0.35em" font-size="{NOTE}" fill="{LABELS}"'
+    yield f'<text x="0" y="{y}" text-anchor="start" {look}>{_text(deals_counted(lang, len(score["deals"])))}</text>'
+    yield f'<text x="{sheet.width:g}" y="{y}" text-anchor="end" {look}>{_text(state(score, lang))}</text>'
 
 
-def _at(side: str, along: float, depth: float, lower: float = 0) -> Point:
-    """A place `depth` inside the edge of `side`, `along` it from its left or upper end, `lower` units further down the picture."""
-    match side:
-        case "below":
-            return along, SIDE - depth + lower
-        case "above" | "above left" | "above right":
-            return along, depth + lower
-        case "left":
-            return depth, along + lower
-    return SIDE - depth, along + lower
+def state(score: Mapping[str, Any], lang: Lang) -> str:
+    """Whether the pulka goes on, is over, or was annulled."""
+    return word(lang, "annulled" if score.get("annulled") else "closed" if score["closed"] else "open")
 
 
-def _text(at: Point, text: str, size: int, colour: str = INK, turn: int = 0) -> str:
-    x, y = at
-    turned = f' transform="rotate({turn} {x:g} {y:g})"' if turn else ""
-    return f'<text x="{x:g}" y="{y:g}" dy="0.35em" font-size="{size}" fill="{colour}"{turned}>{escape(text)}</text>'
+# ---- In words ----------------------------------------------------------------------------------------------------------
 
 
-def _line(start: Point, end: Point, colour: str) -> str:
-    return f'<path d="M{start[0]:g} {start[1]:g}L{end[0]:g} {end[1]:g}" stroke="{colour}" stroke-width="1.5" fill="none"/>'
+def _title(score: Mapping[str, Any], target: int | None, lang: Lang) -> str:
+    to = "" if target is None else word(lang, "to", target=target)
+    players, deals = len(score["sheet"]["pool"]), deals_counted(lang, len(score["deals"]))
+    return word(lang, "title", players=players, deals=deals, state=state(score, lang)) + to
 
 
-def _rectangle(inset: float) -> str:
-    side = SIDE - 2 * inset
-    return f'<rect x="{inset:g}" y="{inset:g}" width="{side:g}" height="{side:g}" fill="none" stroke="{INK}" stroke-width="1.5"/>'
+def _described(score: Mapping[str, Any], totals: Totals, names: Sequence[str], lang: Lang) -> Iterator[str]:
+    """The sheet as a reader for the blind tells it: what stands last in every field."""
+
+    def last(field: Field) -> str:
+        return number(totals[field][-1]) if totals[field] else "0"
+
+    for seat, name in enumerate(names):
+        on = [
+            word(lang, "whists_on", amount=last(field), name=names[field[2]])
+            for field in totals
+            if field[0] == seat and field[2] is not None
+        ]
+        columns = {"pool": last((seat, POOL, None)), "mountain": last((seat, MOUNTAIN, None)), "whists": ", ".join(on)}
+        yield word(lang, "described", name=name, result=signed(score["settlement"]["rounded"][seat]), **columns)
 
 
-def _clockwise(seat: int, players: int) -> list[int]:
-    return [(seat + step) % players for step in range(1, players)]
+def _text(text: str) -> str:
+    """`text` as it may stand in XML: escaped, and without the signs that XML has no way to write."""
+    return escape(NO_XML.sub("\ufffd", text))
 
 
-def _names(names: Sequence[str] | None, players: int) -> list[str]:
-    given = [f"seat {seat}" for seat in range(players)] if names is None else [f"{seat} {name}" for seat, name in enumerate(names)]
-    return [name if len(name) <= LARGEST else name[: LARGEST - 1] + "…" for name in given]
-
-
-# ---- In the terminal ---------------------------------------------------------------------------------------------------
-
-CELL: Final = 24  # characters inside a player's box: three boxes side by side fit a terminal of 80 columns
-
-
-def sheet_text(score: Mapping[str, Any], target: int | None = None, names: Sequence[str] | None = None) -> str:
-    """The sheet as plain text for a terminal, a box a player, placed as at the table; two to five players."""
-    sheet, rounded = score["sheet"], score["settlement"]["rounded"]
-    players = len(sheet["pool"])
-    shown = _names(names, players)
-    boxes = [_box(sheet, seat, shown, rounded[seat]) for seat in range(players)]
-    placed = dict(zip(SIDES[players], boxes, strict=True))
-    height = len(boxes[0])
-    gap = " " * (CELL + 2)
-    middle = [gap] * (height // 2) + [f"to {target}".center(CELL + 2) if target is not None else gap] + [gap] * (height - height // 2 - 1)
-    rows = [gap + line for line in placed.get("above", [])]
-    rows += [left + gap + right for left, right in zip(placed.get("above left", []), placed.get("above right", []), strict=True)]
-    if "left" in placed:
-        rows += [left + centre + right for left, centre, right in zip(placed["left"], middle, placed["right"], strict=True)]
-    else:  # two sit opposite each other
-        rows += [gap + line for line in middle if line.strip()]
-    rows += [gap + line for line in placed["below"]]
-    return "\n".join(row.rstrip() for row in rows) + "\n"
-
-
-def _box(sheet: Mapping[str, Any], seat: int, names: Sequence[str], result: int) -> list[str]:
-    whists = {on: amount for writer, on, amount in sheet["whists"] if writer == seat}
-    lines = [("pool", sheet["pool"][seat]), ("mountain", sheet["mountain"][seat])]
-    lines += [(f"whists on {names[other]}", whists.get(other, 0)) for other in _clockwise(seat, len(names))]
-    lines.append(("result", f"{result:+d}"))
-    title = f" {names[seat][: CELL - 4]} "
-    body = [f"│ {_spread(label, str(value), CELL - 2)} │" for label, value in lines]
-    return [f"┌{title:─^{CELL}}┐", *body, f"└{'─' * CELL}┘"]
-
-
-def _spread(label: str, value: str, width: int) -> str:
-    """`label` at the left and `value` at the right of `width` characters; a long label gives way."""
-    room = width - len(value)
-    return f"{label[: room - 1]:<{room}}{value}"
+def _at(value: float) -> str:
+    """A coordinate to a tenth of a unit: the same on every machine."""
+    return f"{value:.1f}".removesuffix(".0")

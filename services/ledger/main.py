@@ -13,6 +13,7 @@ from services.ledger.export_api import export_routes
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
 from services.ledger.readers import Readers
+from services.ledger.sheet_api import sheet_routes
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS
 from shared.projections.follow import Pace
@@ -30,7 +31,13 @@ PACE: Final = Pace(calm=60, seconds=0.05)  # up to 480 commits a second in all p
 def create(settings: Settings) -> Service:
     """The service; opens nothing before `start`."""
     ledger = Ledger(settings)
-    routes = [*table_routes(ledger.desk), *audit_routes(ledger.desk), *player_routes(ledger.desk), *export_routes(ledger.desk)]
+    routes = [
+        *table_routes(ledger.desk),
+        *sheet_routes(ledger.desk),
+        *audit_routes(ledger.desk),
+        *player_routes(ledger.desk),
+        *export_routes(ledger.desk),
+    ]
     return Service(name="ledger", routes=routes, start=ledger.start, drain=ledger.drain, stop=ledger.stop, health=ledger.health)
 
 

@@ -11,7 +11,7 @@ from services.ledger.sections import Section
 from services.ledger.tables import Line, Table
 from shared.projections.projection import Connection
 from shared.rules import amount as amounts
-from shared.rules.amount import Amount, exact
+from shared.rules.amount import Amount, exact, written
 from shared.rules.irregular_events import EntryCorrected, EntryFined, EntryWritten
 from shared.rules.outcome import Infraction
 from shared.rules.recorded_infraction import infraction_document
@@ -101,10 +101,26 @@ def paper(start: Sheet, found: Iterable[Own]) -> Sheet:
 
 async def kept(connection: Connection, table: Table, section: Section, last_deal: int, *, before: int | None = None) -> Sheet | None:
     """The sheet of a section that the players kept, None where the server writes it; `before` as for `read`."""
+    found = await by_hand(connection, table, section, last_deal, before=before)
+    return None if found is None else paper(section.sheet, found)
+
+
+async def by_hand(connection: Connection, table: Table, section: Section, last_deal: int, *, before: int | None = None) -> list[Own] | None:
+    """What the players wrote into their columns since a section began, in order; None where the server writes the sheet."""
     if not table.by_hand:
         return None
     found = await read(connection, table.table_id, last_deal, before=before)
-    return paper(section.sheet, (one for one in found if one.revision > section.revision))
+    return [one for one in found if one.revision > section.revision]
+
+
+def documents(found: Iterable[Own]) -> list[dict[str, Any]]:
+    """The changes as the sheet shows them: `deal`, `seat`, `column`, whists `on`, `amount`."""
+    return [
+        {"deal": one.deal, "seat": one.seat, "column": one.sheet_column}
+        | ({} if one.on_seat is None else {"on": one.on_seat})
+        | {"amount": written(amounts.read(one.amount, "amount"))}
+        for one in found
+    ]
 
 
 def differences(kept: Sheet, reckoned: Sheet) -> list[dict[str, Any]]:

@@ -156,9 +156,9 @@ def _number(part: object) -> str:
     return str(written(part)).replace("-", "−") if isinstance(part, Amount) and not isinstance(part, bool) else str(part)
 
 
-def _plural(number: str, one: str, few: str, many: str) -> str:
+def counted_noun(number: str | int, one: str, few: str, many: str) -> str:
     """A number with its Russian noun: 1 взятка, 2 взятки, 5 взяток, 3/2 взятки."""
-    if "/" in number:
+    if "/" in str(number):
         return f"{number} {few}"
     count = abs(int(number))
     if count % 10 == 1 and count % 100 != 11:
@@ -167,11 +167,11 @@ def _plural(number: str, one: str, few: str, many: str) -> str:
 
 
 def _tricks(found: re.Match[str]) -> str:
-    return f"{_plural(found[1], 'взятка', 'взятки', 'взяток')} по {found[2]}"
+    return f"{counted_noun(found[1], 'взятка', 'взятки', 'взяток')} по {found[2]}"
 
 
 def _points(found: re.Match[str]) -> str:
-    return _plural(found[1], "очко", "очка", "очков")
+    return counted_noun(found[1], "очко", "очка", "очков")
 
 
 _CONTRACT: Final = re.compile(r"\b(10|[6-9])(S|C|D|H|NT)\b")

@@ -12,6 +12,7 @@ from services.ledger.books import Books
 from services.ledger.desk import Desk
 from services.ledger.export_api import export_routes
 from services.ledger.readers import Readers
+from services.ledger.sheet_api import sheet_routes
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.address import TABLE_STREAMS
 from shared.events.keys import MasterKeys
@@ -78,7 +79,14 @@ async def site(projector, log, postgres_dsn, schema, tmp_path):
         return projector.health()
 
     keys = MasterKeys.create(tmp_path / "master_keys", "k1", b"k" * 32)
-    routes = [route for make in (table_routes, audit_routes, player_routes, export_routes) for route in make(lambda: desk)]
+    made = (
+        table_routes,
+        sheet_routes,
+        audit_routes,
+        player_routes,
+        export_routes,
+    )
+    routes = [route for make in made for route in make(lambda: desk)]
     service = Service(name="ledger", routes=routes, start=nothing, stop=nothing, health=health)
     app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://ledger") as client:
