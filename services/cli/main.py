@@ -36,6 +36,7 @@ COMMANDS = {
     "erase": "services.cli.erase:erase",
     "token": "services.cli.token:token",
     "export": "services.cli.export:export",
+    "ledger": "services.cli.ledger:ledger",
     "settings": "services.cli.settings:settings_command",
 }
 

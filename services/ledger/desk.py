@@ -17,6 +17,7 @@ from shared.eventlog.port import EventLog
 from shared.events import address
 from shared.events.address import is_id
 from shared.projections.at_least import AtLeast, UnknownPosition
+from shared.projections.parking import Parked
 from shared.projections.projection import Connection
 from shared.web.auth import READ, Caller
 from shared.web.problems import Problem, malformed, unavailable
@@ -26,22 +27,30 @@ VERIFY_S: Final = 20.0  # seconds that a verification may wait and take; a long 
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A table as a reader may see it. `revision`, `at` (milliseconds since 1970) and `position` are those of the newest commit he sees."""
+    """A table as a reader may see it. `revision`, `at` (milliseconds since 1970) and `position` are those of the newest commit he sees.
+
+    `parked`: the commit at which the books stopped, since it could not be applied; what is shown is the state before it.
+    """
 
     sight: Sight
     revision: int
     at: int
     position: str
+    parked: Parked | None = None
 
     @property
     def headers(self) -> dict[str, str]:
         """For answers whose body has no room for them."""
-        return {"Pulka-As-Of": str(self.at), "Pulka-Position": self.position}
+        stopped = {} if self.parked is None else {"Pulka-Parked": self.parked.reason}
+        return {"Pulka-As-Of": str(self.at), "Pulka-Position": self.position, **stopped}
 
     @property
     def marks(self) -> dict[str, Any]:
-        """`as_of` and `position` of a body."""
-        return {"as_of": self.at, "position": self.position}
+        """`as_of` and `position` of a body, and `parked` where the books stopped; whoever sees deals late is not told how far play is."""
+        stopped: dict[str, Any] = {}
+        if self.parked is not None:
+            stopped["parked"] = {"revision": self.parked.revision if self.sight.whole else None, "reason": self.parked.reason}
+        return {"as_of": self.at, "position": self.position, **stopped}
 
 
 class Desk:
@@ -57,16 +66,19 @@ class Desk:
     async def table(self, table_id: str, caller: Caller | None, at_least: str | None) -> AsyncIterator[tuple[Connection, Seen]]:
         """The rows as of one moment, and what of this table `caller` may see in them.
 
-        Raises 400 for a position that is none, 503 when the rows have not reached it in time, 404 `no_such_table`, 401 and 403.
+        Raises 400 for a position that is none, 503 when the rows have not reached it in time or stopped before the table's first commit,
+        404 `no_such_table`, 401 and 403.
         """
         if not is_id(table_id):
             raise no_such_table()
         await self.reached(at_least)
         async with self.readers.reading() as connection:
-            table = (await tables.load(connection, [table_id])).get(table_id)
+            table, parked = await tables.read(connection, table_id)
+            if table is None and parked is not None:
+                raise Problem(503, "table_parked", "The books cannot read this table's first commit; somebody has to look.")
             if table is None or table.status == "refused":
                 raise no_such_table()
-            yield connection, await _seen(connection, sight_of(table, caller))
+            yield connection, await _seen(connection, sight_of(table, caller), parked)
 
     async def reached(self, at_least: str | None) -> None:
         """Wait until the rows show the position `at_least`, for a bounded time. Raises 400, 503."""
@@ -89,14 +101,14 @@ class Desk:
             raise unavailable("Too many verifications are running.") from None
 
 
-async def _seen(connection: Connection, sight: Sight) -> Seen:
+async def _seen(connection: Connection, sight: Sight, parked: Parked | None) -> Seen:
     table = sight.table
     if sight.whole:
-        return Seen(sight, table.revision, table.at, f"{table.stream}:{table.sequence}")
+        return Seen(sight, table.revision, table.at, f"{table.stream}:{table.sequence}", parked)
     last = await audit_trail.last(connection, table.table_id, sight.last_deal)
     if last is None:
-        return Seen(sight, 0, 0, f"{table.stream}:0")
-    return Seen(sight, last.revision, last.at, f"{table.stream}:{last.sequence}")
+        return Seen(sight, 0, 0, f"{table.stream}:0", parked)
+    return Seen(sight, last.revision, last.at, f"{table.stream}:{last.sequence}", parked)
 
 
 def reader_of(caller: Caller | None) -> str | None:

@@ -9,11 +9,14 @@ from typing import Any, Final
 import msgspec
 
 from shared.eventlog.port import Recorded
+from shared.events import address
 from shared.events.catalogue import SealedDealStarted, StoredTableEvent
 from shared.events.commit import Commit, decode, hash_of
 from shared.events.terms import adjudication
 from shared.events.terms import read as read_terms
 from shared.events.upcast import stored_table_events
+from shared.projections.parking import COLUMNS as PARKED_COLUMNS
+from shared.projections.parking import Parked
 from shared.projections.projection import Connection
 from shared.rules.amount import Amount
 from shared.rules.convention import Convention, from_record
@@ -189,6 +192,23 @@ async def load(connection: Connection, table_ids: Sequence[str]) -> dict[str, Ta
     """The tables that the rows know, by id."""
     rows = await connection.fetch(f"SELECT {_COLUMNS} FROM tables WHERE table_id = ANY($1)", table_ids)  # noqa: S608 - a constant of ours
     return {row["table_id"]: _table(row) for row in rows}
+
+
+async def read(connection: Connection, table_id: str) -> tuple[Table | None, Parked | None]:
+    """The table that the rows know, and since where they do not go on with it: its first parked commit."""
+    row = await connection.fetchrow(
+        f"""
+        SELECT {", ".join(f"t.{column}" for column in Table.__struct_fields__)}, p.*
+        FROM (VALUES ($1::text)) AS asked (id)
+        LEFT JOIN tables t ON t.table_id = asked.id
+        LEFT JOIN LATERAL (SELECT {PARKED_COLUMNS} FROM parked WHERE aggregate = $2 ORDER BY sequence LIMIT 1) p ON true
+        """,  # noqa: S608 - constants of ours
+        table_id,
+        address.table(table_id).subject,
+    )
+    values = list(row)
+    known, parked = values[: len(Table.__struct_fields__)], values[len(Table.__struct_fields__) :]
+    return None if known[0] is None else _table(known), None if parked[0] is None else Parked(*parked)
 
 
 async def write(connection: Connection, before: Collection[str], tables: Iterable[Table]) -> None:

@@ -15,8 +15,11 @@ import msgspec
 
 from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, statement, tables, who_played
 from services.ledger.audit_trail import Step
+from services.ledger.books import Books
 from services.ledger.deal_history import Revealed
 from services.ledger.own_entries import Own
+from services.ledger.own_events import OwnEvents
+from services.ledger.parked import ParkingRecord
 from services.ledger.rules_check import by_the_rules
 from services.ledger.score_sheet import Score
 from services.ledger.sections import Section
@@ -29,14 +32,19 @@ from shared.events.chain import ChainReport, Problem, verify_chain
 from shared.events.deal_proof import verify_deals
 from shared.events.draw_proof import verify_draw
 from shared.events.upcast import NewerSchema
-from shared.projections import checkpoint
+from shared.projections import checkpoint, parking, skipping
+from shared.projections.parking import Parked
 from shared.projections.projection import Connection
+from shared.projections.skipping import Skip
 
 ANY_DEAL = 1 << 30  # above every deal's number: no limit
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """Everything that the read tables hold about one table; `applied` is how far its stream has been read into them."""
+    """Everything that the read tables hold about one table; `applied` is how far its stream has been read into them.
+
+    `parked`: the commit at which they stopped; `skipped`: commits that were left out of them, `said`: those of which the log says so too.
+    """
 
     applied: int
     table: Table | None
@@ -47,6 +55,9 @@ class Rows(msgspec.Struct, frozen=True):
     parts: Sequence[Part]
     revealed: Sequence[Revealed]
     accounts: Sequence[Account]
+    parked: Parked | None = None
+    skipped: Sequence[Skip] = ()
+    said: Sequence[Skip] = ()
 
 
 async def read_rows(connection: Connection, address: Address) -> Rows:
@@ -62,6 +73,8 @@ async def read_rows(connection: Connection, address: Address) -> Rows:
             await who_played.of_table(connection, address.id),
             await deal_history.read(connection, address.id, ANY_DEAL),
             await statement.of_table(connection, address.id),
+            parked=next(iter(await parking.parked_of(connection, address.subject)), None),
+            skipped=await skipping.skipped(connection, address.subject),
         )
 
 
@@ -74,6 +87,8 @@ async def verify_table(
     Each problem is `{"revision", "code", "message"}`. Raises `Unavailable`.
     """
     rows = None if connection is None else await read_rows(connection, address)
+    if rows and rows.skipped:  # the log decides what is left out: rows that were taken away would otherwise be explained by one more row
+        rows = msgspec.structs.replace(rows, said=await ParkingRecord(OwnEvents(log), Books.name).skips())
     records = await log.read(address, until=rows.table.sequence if rows and rows.table else 0)
     if last_revision is not None:
         records = records[:last_revision]
@@ -111,21 +126,19 @@ def check(address: Address, records: Sequence[Recorded], rows: Rows | None, whol
     chain = verify_chain([recorded.data for recorded in records], address.subject, known)
     if not chain.verified:
         return chain  # what follows from damaged commits would only repeat it
-    problems: tuple[Problem, ...]
+    problems: list[Problem] = []
+    lines: list[Line] = []
     try:
         lines = tables.lines(records, {})
         commits = [line.commit for line in lines]
         drawn, proofs = verify_draw(commits), verify_deals(commits)
     except (NewerSchema, msgspec.ValidationError) as unreadable:
-        problems = (Problem(0, "unreadable", f"An event is none that this program knows ({type(unreadable).__name__})."),)
+        problems.append(Problem(0, "unreadable", f"An event is none that this program knows ({type(unreadable).__name__})."))
     else:
-        problems = (
-            *drawn,
-            *(problem for proof in proofs for problem in proof.problems),
-            *by_the_rules(address.id, lines),
-            *(_rows_differ(lines, rows, whole=whole) if rows else ()),
-        )
-    return ChainReport(not problems, chain.commits, chain.head, problems)
+        problems += [*drawn, *(problem for proof in proofs for problem in proof.problems), *by_the_rules(address.id, lines)]
+    if rows and (lines or rows.skipped or rows.parked):
+        problems += _books_differ(records, lines, rows, whole=whole)
+    return ChainReport(not problems, chain.commits, chain.head, tuple(problems))
 
 
 def _until(rows: Rows, revision: int) -> Rows:
@@ -141,7 +154,27 @@ def _until(rows: Rows, revision: int) -> Rows:
         [part for part in rows.parts if part.deal <= (scores[-1].deal if scores else 0)],
         [cards for cards in rows.revealed if cards.revision <= revision],
         (),
+        parked=rows.parked if rows.parked and rows.parked.revision <= revision else None,
+        skipped=[skip for skip in rows.skipped if skip.revision <= revision],
+        said=rows.said,
     )
+
+
+def _books_differ(records: Sequence[Recorded], lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[Problem]:
+    """What the books leave out and where they stopped, by whose word and why; and rows that are not what the rest makes."""
+    for skip in rows.skipped:
+        if skip in rows.said:
+            yield Problem(skip.revision, "skipped", f"This revision was left out of the books by {skip.author}: {skip.why}")
+        else:
+            yield Problem(skip.revision, "rows_differ", "The books leave this revision out, and the log does not say so.")
+    if rows.parked is not None:
+        why = f"This revision could not be applied ({rows.parked.reason}) and waits, with all that follow it."
+        yield Problem(rows.parked.revision, "parked", why)
+    if rows.skipped or rows.parked:
+        left_out = {skip.revision for skip in rows.skipped}
+        end = rows.parked.revision if rows.parked else records[-1].revision + 1
+        lines = tables.lines([one for one in records if one.revision < end and one.revision not in left_out], {})
+    yield from _rows_differ(lines, rows, whole=whole)
 
 
 def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[Problem]:

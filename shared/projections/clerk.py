@@ -51,17 +51,22 @@ class Clerk:
             return
         try:
             await self._follow_the_log(connection, lease)
+            await self._tell_what_is_parked(connection)
             for order, known in waiting:
                 outcome = known or await self._answer(connection, lease, order)
                 if order.kind == RETRY and outcome.applied:
                     await self._chronicle.retried(order.id, order.aggregate, outcome.applied, order.author)
                 await orders.settle(connection, order, outcome, told=True)
-            for first in await self._first_parked(connection):
-                if (first.aggregate, first.sequence) not in self._told:
-                    await self._chronicle.parked(first)
-                    self._told.add((first.aggregate, first.sequence))
+            if waiting:
+                await self._tell_what_is_parked(connection)
         except LogError as away:  # nothing is lost: it is all done at a later call, and the tables that are well go on
             log.warning("parking_waits_for_the_log", projection=self._projection.name, stream=self._stream, error=type(away).__name__)
+
+    async def _tell_what_is_parked(self, connection: Connection) -> None:
+        for first in await self._first_parked(connection):
+            if (first.aggregate, first.sequence) not in self._told:
+                await self._chronicle.parked(first)
+                self._told.add((first.aggregate, first.sequence))
 
     async def _first_parked(self, connection: Connection) -> list[Parked]:
         found = [await parking.parked_of(connection, aggregate) for aggregate in sorted(self.parked)]

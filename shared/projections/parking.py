@@ -22,7 +22,7 @@ from shared.projections.skipping import Skips
 log = structlog.get_logger(__name__)
 
 EARLIER: Final = "follows a parked commit"
-_COLUMNS: Final = "aggregate, sequence, stream, revision, reason, hash, at"
+COLUMNS: Final = "aggregate, sequence, stream, revision, reason, hash, at"
 
 
 class Parked(msgspec.Struct, frozen=True):
@@ -59,12 +59,12 @@ async def parked_aggregates(connection: Connection, stream: str) -> set[str]:
 
 async def list_parked(connection: Connection) -> list[Parked]:
     """Everything parked, in the order of the log."""
-    return [Parked(*row) for row in await connection.fetch(f"SELECT {_COLUMNS} FROM parked ORDER BY stream, sequence")]  # noqa: S608 - a constant of ours
+    return [Parked(*row) for row in await connection.fetch(f"SELECT {COLUMNS} FROM parked ORDER BY stream, sequence")]  # noqa: S608 - a constant of ours
 
 
 async def parked_of(connection: Connection, aggregate: str) -> list[Parked]:
     """What waits of one aggregate, in order; the first is the one that could not be applied."""
-    rows = await connection.fetch(f"SELECT {_COLUMNS} FROM parked WHERE aggregate = $1 ORDER BY sequence", aggregate)  # noqa: S608 - see above
+    rows = await connection.fetch(f"SELECT {COLUMNS} FROM parked WHERE aggregate = $1 ORDER BY sequence", aggregate)  # noqa: S608 - see above
     return [Parked(*row) for row in rows]
 
 
@@ -130,7 +130,7 @@ async def park(connection: Connection, commits: Sequence[Recorded], reason: str)
     if not commits:
         return
     await connection.executemany(
-        f"INSERT INTO parked ({_COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)",  # noqa: S608 - a constant of ours
+        f"INSERT INTO parked ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)",  # noqa: S608 - a constant of ours
         [(one.address.subject, one.sequence, one.stream, one.revision, reason, hash_of(one.data), time_of(one)) for one in commits],
     )
 

@@ -50,6 +50,7 @@ TITLES: Final[Mapping[str, str]] = {
     "storage_full": "The log takes no more; nothing was decided",
     "lost_race": "Others were faster, several times in a row",
     "log_differs": "The log is not the one that the books were written from",
+    "table_parked": "The books could not read this table",
     "no_such_deal": "There is no such deal",
     "arbiter_has_no_seat": "The arbiter takes no seat",
     "already_annulled": "The pulka is annulled already",

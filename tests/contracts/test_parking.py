@@ -212,7 +212,7 @@ async def test_a_log_that_cannot_be_told_stops_no_table(log, running, connection
     assert (await tallied(connection))[well.subject] == 5
     chronicle.away = False
     assert await until(connection, ["1"]) == {"1": Outcome(4)}
-    assert chronicle.told == [("retried", "1", sick.subject, 4, "anna")]
+    assert chronicle.told == [("parked", "LOBBY_0:3", "ValueError"), ("retried", "1", sick.subject, 4, "anna")]
     assert worker.status().parked == 0
 
 

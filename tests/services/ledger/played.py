@@ -40,6 +40,7 @@ class PlayedTable:
         self.pulka = Pulka(table_id=self.id)
         self.commits: list[Recorded] = []
         self._head, self._sequence = FIRST_PREV_HASH, 0
+        self.schema = SCHEMA  # raised: as a later version of the program writes
 
     async def open(self) -> Recorded:
         """The pulka's first commit."""
@@ -79,7 +80,7 @@ class PlayedTable:
         revision = len(self.commits) + 1
         data = encode(
             Commit(
-                aggregate=self.address.subject, revision=revision, schema=SCHEMA, at=BEGAN + 1000 * revision, actor=actor,
+                aggregate=self.address.subject, revision=revision, schema=self.schema, at=BEGAN + 1000 * revision, actor=actor,
                 command_id=f"command-{revision}", command_digest="", cause=None, correlation=None, prev_hash=self._head,
                 events=self._codec.seal(self.address, decided, self.draw.randbytes(32)),
             )
