@@ -27,7 +27,7 @@ class RefusedByRule(Exception):
 
 def answer_one(file: str, answer: Answer, shown: Callable[[Document], bytes | str] = msgspec.json.encode) -> None:
     """Answer the document in `file` ("-": standard input) on standard output as `shown`, or its error on standard error, and exit."""
-    with _opened(file) as source:
+    with opened(file) as source:
         status, result, _ = _answered(source.read(), answer)
     click.echo(msgspec.json.encode(result) if status else shown(result), err=status != 0)
     sys.exit(status)
@@ -36,7 +36,7 @@ def answer_one(file: str, answer: Answer, shown: Callable[[Document], bytes | st
 def answer_lines(file: str, answer: Answer) -> None:
     """Answer each line of `file` by one line, in order, errors too; exit 2 at the end if one was not JSON. Blank lines are none."""
     worst = 0
-    with _opened(file) as lines:
+    with opened(file) as lines:
         for line in lines:
             if line.strip():
                 _, result, is_json = _answered(line, answer)
@@ -45,7 +45,7 @@ def answer_lines(file: str, answer: Answer) -> None:
     sys.exit(worst)
 
 
-def _opened(file: str) -> IO[bytes]:
+def opened(file: str) -> IO[bytes]:
     """The file, "-" for standard input; one that cannot be read is bad input like any other."""
     try:
         return cast("IO[bytes]", click.open_file(file, "rb"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -21,12 +22,12 @@ from services.cli.logs import log_to
 from services.ledger.export_files import FormName, NoSuchForm, form_of
 from services.ledger.export_forms import Form, Ndjson
 from services.ledger.export_rows import PART, Place, What
-from shared.web.auth import OPERATE, Tokens, master_keys
+from shared.web.auth import Tokens, master_keys
 from shared.web.service import CannotStart
 from shared.web.settings import Settings, read_settings
 
 PARTIAL: Final = ".part"  # behind the file's name until all of it is there; holds NDJSON with its cursors, whatever the form will be
-OPERATOR: Final = "operator"  # subject of the command's own token; no player id looks like it
+OPERATOR: Final = "operator"  # whose name the command's own token has
 LIFETIME: Final = 3600  # seconds: a whole club takes minutes
 
 
@@ -79,7 +80,7 @@ def _token(settings: Settings, given: str | None) -> str | None:
     if given:
         return given
     try:
-        return Tokens(master_keys(settings)).issue(OPERATOR, (OPERATE,), int(time.time()), LIFETIME)
+        return Tokens(master_keys(settings)).issue_operator(OPERATOR, int(time.time()), LIFETIME, secrets.token_hex(8))
     except CannotStart:
         click.echo("no token and no keys: only public pulkas that are over", err=True)
         return None

@@ -37,6 +37,7 @@ COMMANDS = {
     "token": "services.cli.token:token",
     "export": "services.cli.export:export",
     "ledger": "services.cli.ledger:ledger",
+    "import": "services.cli.record:import_command",
     "settings": "services.cli.settings:settings_command",
 }
 

@@ -217,7 +217,7 @@ async def with_bytes(log: EventLog, table: Table, found: Sequence[Step], reveale
         data = stored.get(step.sequence)
         if data is None or hash_of(data) != step.hash:
             raise LookupError(f"the log does not hold revision {step.revision} of {table.table_id} as it was read")
-        open_now = step.deal == 0 or step.deal in revealed
+        open_now = step.deal == 0 or step.deal in revealed or table.recorded  # no card was ever dealt there
         shown.append(
             {
                 "revision": step.revision,

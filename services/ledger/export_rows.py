@@ -40,6 +40,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, Kind]]] = {
         "rule": "text",
         "why": "text",
         "at": "whole",
+        "recorded": "flag",
     },
     "statement": {
         "table_id": "text",
@@ -49,6 +50,7 @@ COLUMNS: Final[Mapping[str, Mapping[str, Kind]]] = {
         "net": "exact",
         "rounded": "whole",
         "payment": "exact",
+        "recorded": "flag",
     },
 }
 
@@ -110,7 +112,7 @@ _OWN: Final = "EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id 
 #: `$1` stream, `$2` and `$3` the place, `$4` the mark, `$5` the reader, `$6` whether he sees everything, `$7` whose rows, `$8` how many.
 _SEEN: Final = f"($6 OR {_OWN} OR (t.open_to_all AND t.over_sequence <= $4))"
 _DEALS: Final = f"""
-    SELECT t.first_sequence, s.table_id, s.deal, s.revision, s.at, s.outcome, s.written, s.sheet
+    SELECT t.first_sequence, t.recorded, s.table_id, s.deal, s.revision, s.at, s.outcome, s.written, s.sheet
     FROM tables t JOIN scores s USING (table_id) JOIN audit_trail a ON a.table_id = s.table_id AND a.revision = s.revision
     WHERE t.stream = $1 AND t.first_sequence >= $2 AND (t.first_sequence, s.deal) > ($2, $3::int) AND a.sequence <= $4 AND {_SEEN}
       AND ($7::text IS NULL
@@ -127,7 +129,7 @@ _PULKAS: Final = f"""
     ORDER BY t.first_sequence LIMIT $8
 """  # noqa: S608 - constants of ours
 _LINES: Final = f"""
-    SELECT t.over_sequence, a.table_id, a.seat, a.player, a.closed_at AS at, a.net, a.rounded, a.payment
+    SELECT t.over_sequence, a.table_id, a.seat, a.player, a.closed_at AS at, a.net, a.rounded, a.payment, t.recorded
     FROM tables t JOIN accounts a USING (table_id)
     WHERE t.stream = $1 AND t.over_sequence >= $2 AND (t.over_sequence, a.seat) > ($2, $3::int - 1) AND t.over_sequence <= $4 AND {_SEEN}
       AND a.closed_at IS NOT NULL AND ($7::text IS NULL OR a.player = $7)
@@ -168,6 +170,7 @@ async def _entries(connection: Connection, scope: Scope, place: Place, size: int
                     "rule": entry["rule"],
                     "why": entry["why"],
                     "at": deal["at"],
+                    "recorded": deal["recorded"],
                 }
             )
     return rows, (deals[-1]["first_sequence"], deals[-1]["deal"])

@@ -45,6 +45,7 @@ from shared.rules.game_events import (
 from shared.rules.member_events import SeatsDrawn
 from shared.rules.moves import AnyMove
 from shared.rules.pulka import Pulka, StartDeal
+from shared.rules.recorded_pulka import PulkaArchived, PulkaRecorded, recorded_again
 from shared.rules.refusal import Refused
 from shared.rules.settlement import is_time_up
 from shared.rules.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON, hand_label, seen_label
@@ -147,12 +148,18 @@ def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> 
     if not acts:
         return Problem(revision, "not_by_the_rules", "A commit without an event.")
     match acts[0]:
-        case game.PulkaOpened() | game.PulkaRefused() if revision != 1:
+        case game.PulkaOpened() | game.PulkaRefused() | PulkaRecorded() if revision != 1:
             return Problem(revision, "not_by_the_rules", "The pulka is opened a second time.")
         case game.PulkaOpened() as opening:
             return _wrong_opening(pulka, revision, opening, acts)
         case game.PulkaRefused():
             return None
+        case PulkaRecorded() as recorded:
+            return _wrong_record(line.commit, recorded, acts)
+        case PulkaArchived() as archived:
+            told = (pulka.status, archived.commits, archived.head, archived.annulled, len(acts))
+            fits = told == ("over", revision - 1, line.commit.prev_hash, pulka.annulled is not None, 1)
+            return None if fits else Problem(revision, "not_by_the_rules", "It archives what is not over, or something else.")
     decided = _decided(pulka, line.commit, acts[0], opened)
     if isinstance(decided, str):
         return Problem(revision, "not_by_the_rules", decided)
@@ -204,6 +211,14 @@ def _player(pulka: Pulka, maker: Maker) -> str | None:
     if maker == ARBITER:
         return pulka.terms.get("arbiter")
     return pulka.seats[maker] if isinstance(maker, int) and maker < len(pulka.seats) else None
+
+
+def _wrong_record(commit: Commit, recorded: PulkaRecorded, acts: tuple[Event, ...]) -> Problem | None:
+    if not commit.actor.startswith(OPERATOR) or commit.actor != recorded.author:
+        return Problem(commit.revision, "not_by_the_rules", "Somebody who is no operator recorded it.")
+    if list(map(encode_event, acts)) != [encode_event(recorded_again(recorded))]:
+        return Problem(commit.revision, "not_by_the_rules", "The rules score this file in another way.")
+    return None
 
 
 def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: tuple[Event, ...]) -> Problem | None:

@@ -14,6 +14,7 @@ from services.ledger.who_played import seats_scored
 from shared.projections.projection import Connection
 from shared.rules.game_events import DealScored
 from shared.rules.member_events import NewcomerSeated
+from shared.rules.recorded_pulka import PulkaRecorded, sheet_before
 from shared.rules.settlement import closed_reason, settlement
 from shared.rules.sheet import Sheet, empty_sheet
 from shared.rules.sheet import write as written_on
@@ -62,6 +63,8 @@ def scores(lines: Iterable[Line], sheets: Mapping[str, str]) -> list[Score]:
     for line in lines:
         for event in line.events:
             table = line.table
+            if isinstance(event, PulkaRecorded):
+                found += _of_another(line, event)
             if isinstance(event, NewcomerSeated):
                 latest[table.table_id] = _encode({column: event.start[column] for column in COLUMNS}).decode()
             if not isinstance(event, DealScored):
@@ -85,9 +88,22 @@ def scores(lines: Iterable[Line], sheets: Mapping[str, str]) -> list[Score]:
     return found
 
 
+def _of_another(line: Line, event: PulkaRecorded) -> list[Score]:
+    """The deals of a pulka that was played elsewhere."""
+    sheet, empty = sheet_before(event), empty_sheet(event.players)
+    found: list[Score] = []
+    for number, deal in enumerate(event.deals, start=1):
+        entries = deal["entries"]
+        sheet = written_on(sheet, entries)
+        texts = (deal["outcome"], written_on(empty, entries).document() | {"entries": entries}, sheet.document())
+        encoded = (_encode(text).decode() for text in texts)
+        found.append(Score(line.table.table_id, number, line.commit.revision, line.commit.at, *encoded))
+    return found
+
+
 async def apply(connection: Connection, lines: Sequence[Line]) -> None:
     """Write the deals that a batch scored."""
-    ids = {line.table.table_id for line in lines if any(isinstance(event, DealScored) for event in line.events)}
+    ids = {line.table.table_id for line in lines if any(isinstance(event, DealScored | PulkaRecorded) for event in line.events)}
     if not ids:
         return
     rows = await connection.fetch(
@@ -98,6 +114,8 @@ async def apply(connection: Connection, lines: Sequence[Line]) -> None:
         if section.first_deal > scored.get(section.table_id, 0):
             sheets[section.table_id] = _encode(section.sheet.document()).decode()
     found = scores(lines, sheets)
+    if not found:  # recorded without deals
+        return
     await connection.execute(
         """
         INSERT INTO scores (table_id, deal, revision, at, outcome, written, sheet)
@@ -142,7 +160,7 @@ def score_sheet(table: Table, section: Section, played: Sequence[Score], kept: S
     `kept` is the sheet that the players kept themselves, where they do; `deals` then tell what was due.
     """
     sheet = kept if kept is not None else sheet_of(played[-1].sheet) if played else section.sheet
-    closed = closed_reason(table.rules, table.target, sheet, section.deals_before + len(played)) is not None
+    closed = closed_reason(table.rules, table.target, sheet, section.played_before + len(played)) is not None
     return {
         "deals": [msgspec.Raw(score.written.encode()) for score in played],
         "sheet": sheet.document(),

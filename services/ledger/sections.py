@@ -14,6 +14,7 @@ from services.ledger.tables import Line, Table
 from services.ledger.view_terms import Sight
 from shared.projections.projection import Connection
 from shared.rules.member_events import NewcomerSeated
+from shared.rules.recorded_pulka import PulkaRecorded
 from shared.rules.score_file import StartDocument
 from shared.rules.sheet import Sheet, empty_sheet
 from shared.rules.sheet_document import read_sheet
@@ -53,15 +54,23 @@ class Section(msgspec.Struct, frozen=True):
         """How many deals the pulka had before it."""
         return self.first_deal - 1
 
+    @property
+    def played_before(self) -> int:
+        """How many count towards the end of the pulka; a recorded one may have begun on another sheet."""
+        return _start(self.start).deals if self.start and self.first_deal == 1 else self.deals_before
+
 
 def sections(lines: Iterable[Line]) -> list[Section]:
-    """The sections that `lines` began, but for each pulka's first."""
-    return [
-        Section(line.table.table_id, line.table.deal + 1, line.commit.revision, len(event.seats), _encode(event.start).decode())
-        for line in lines
-        for event in line.events
-        if isinstance(event, NewcomerSeated)
-    ]
+    """The sections that `lines` began, but for each pulka's first, unless that was recorded from a sheet on which something stood."""
+    found: list[Section] = []
+    for line in lines:
+        table_id, revision = line.table.table_id, line.commit.revision
+        for event in line.events:
+            if isinstance(event, NewcomerSeated):
+                found.append(Section(table_id, line.table.deal + 1, revision, len(event.seats), _encode(event.start).decode()))
+            elif isinstance(event, PulkaRecorded) and "start" in event.score_file:
+                found.append(Section(table_id, 1, revision, event.players, _encode(event.score_file["start"]).decode()))
+    return found
 
 
 async def apply(connection: Connection, lines: Sequence[Line]) -> None:
@@ -90,6 +99,8 @@ async def written(connection: Connection, table_ids: Sequence[str]) -> list[Sect
 async def read(connection: Connection, table: Table, last_deal: int) -> list[Section]:
     """A table's sections in order, the first too, as far as somebody sees who sees the deals up to `last_deal`."""
     later = await written(connection, [table.table_id])
+    if later and later[0].first_deal == 1:
+        return later  # a recorded pulka, seen whole or not at all
     players = later[0].players - 1 if later else table.players  # a newcomer is one more
     seen = [section for section in later if section.first_deal <= last_deal or last_deal >= table.deal]
     return [Section(table.table_id, 1, 0, players, ""), *seen]

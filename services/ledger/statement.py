@@ -13,6 +13,7 @@ import msgspec
 
 from services.ledger.score_sheet import Score
 from services.ledger.tables import Line
+from shared.events.catalogue import StoredTableEvent
 from shared.projections.projection import Connection
 from shared.rules.game_events import (
     PulkaClosed,
@@ -23,6 +24,7 @@ from shared.rules.member_events import (
     SeatsDrawn,
     SubstituteSeated,
 )
+from shared.rules.recorded_pulka import PulkaRecorded
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS accounts (
@@ -65,32 +67,39 @@ def accounts_after(known: Iterable[Account], lines: Iterable[Line]) -> list[Acco
     """
     accounts = {(account.table_id, account.player): account for account in known}
     for line in lines:
-        table_id = line.table.table_id
         for event in line.events:
-            match event:
-                case PulkaOpened(seats=seats):
-                    accounts |= {(table_id, player): Account(player, table_id, seat, line.commit.at) for seat, player in enumerate(seats)}
-                case SeatsDrawn(seats=seats):
-                    for seat, player in enumerate(seats):
-                        accounts[table_id, player] = msgspec.structs.replace(accounts[table_id, player], seat=seat)
-                case NewcomerSeated(player=player, seat=seat, moved=moved):
-                    for known_one in [one for one in accounts.values() if one.table_id == table_id]:
-                        accounts[table_id, known_one.player] = msgspec.structs.replace(known_one, seat=moved[known_one.seat])
-                    accounts[table_id, player] = Account(player, table_id, seat, line.commit.at)
-                case SubstituteSeated(player=player, replaced=replaced, seat=seat):
-                    del accounts[table_id, replaced]
-                    accounts[table_id, player] = Account(player, table_id, seat, line.commit.at)
-                case PulkaClosed(settlement=settled):
-                    _settle(accounts, line, settled)
-                case _:
-                    pass
+            _seat(accounts, line, event)
+            if isinstance(event, PulkaClosed | PulkaRecorded):
+                _settle(accounts, line, event.settlement)
     return sorted(accounts.values(), key=lambda account: (account.table_id, account.seat))
+
+
+def _seat(accounts: dict[tuple[str, str], Account], line: Line, event: StoredTableEvent) -> None:
+    """Whose account is whose after `event`."""
+    table_id = line.table.table_id
+    match event:
+        case PulkaOpened(seats=seats) | PulkaRecorded(seats=seats):
+            accounts |= {(table_id, player): Account(player, table_id, seat, line.commit.at) for seat, player in enumerate(seats)}
+        case SeatsDrawn(seats=seats):
+            for seat, player in enumerate(seats):
+                accounts[table_id, player] = msgspec.structs.replace(accounts[table_id, player], seat=seat)
+        case NewcomerSeated(player=player, seat=seat, moved=moved):
+            for known_one in [one for one in accounts.values() if one.table_id == table_id]:
+                accounts[table_id, known_one.player] = msgspec.structs.replace(known_one, seat=moved[known_one.seat])
+            accounts[table_id, player] = Account(player, table_id, seat, line.commit.at)
+        case SubstituteSeated(player=player, replaced=replaced, seat=seat):
+            del accounts[table_id, replaced]
+            accounts[table_id, player] = Account(player, table_id, seat, line.commit.at)
+        case _:
+            pass
 
 
 def _settle(accounts: dict[tuple[str, str], Account], line: Line, settled: dict[str, Any]) -> None:
     table_id, net, rounded = line.table.table_id, settled["net"], settled["rounded"]
     if sum(rounded) != 0:
         raise ValueError(f"the settlement of {table_id} sums to {sum(rounded)}")
+    if not line.table.seats:
+        return  # recorded without names
     payments = settled.get("payments", [None] * len(net))
     for player, whists, shown, payment in zip(line.table.seats, net, rounded, payments, strict=True):
         accounts[table_id, player] = msgspec.structs.replace(
@@ -102,7 +111,8 @@ def _settle(accounts: dict[tuple[str, str], Account], line: Line, settled: dict[
         )
 
 
-CHANGES: Final = (PulkaOpened, SeatsDrawn, NewcomerSeated, SubstituteSeated, PulkaClosed)  # whatever opens, moves or settles an account
+#: Whatever opens, moves or settles an account.
+CHANGES: Final = (PulkaOpened, SeatsDrawn, NewcomerSeated, SubstituteSeated, PulkaClosed, PulkaRecorded)
 
 
 async def apply(connection: Connection, lines: Sequence[Line]) -> None:
@@ -114,6 +124,8 @@ async def apply(connection: Connection, lines: Sequence[Line]) -> None:
     known = await connection.fetch(f"SELECT {_COLUMNS} FROM accounts WHERE table_id = ANY($1)", ids)  # noqa: S608 - a constant of ours
     found = accounts_after([Account(*row) for row in known], changing)
     await connection.execute("DELETE FROM accounts WHERE table_id = ANY($1)", ids)
+    if not found:  # recorded without names
+        return
     await connection.execute(
         f"""
         INSERT INTO accounts ({_COLUMNS})
@@ -140,7 +152,7 @@ async def read(connection: Connection, player: str, reader: str | None, before: 
     """The closed pulkas of `player` that `reader` may know of, newest first, at most `limit`, those after the key `before`."""
     rows = await connection.fetch(
         f"""
-        SELECT a.table_id, a.seat, a.closed_at AS at, a.net, a.rounded, a.payment FROM accounts a JOIN tables t USING (table_id)
+        SELECT a.table_id, a.seat, a.closed_at AS at, a.net, a.rounded, a.payment, t.recorded FROM accounts a JOIN tables t USING (table_id)
         WHERE a.player = $1 AND a.closed_at IS NOT NULL AND {_MAY_SEE}
           AND ($3::bigint IS NULL OR (a.closed_at, a.table_id) < ($3, $4))
         ORDER BY a.closed_at DESC, a.table_id DESC LIMIT $5

@@ -30,6 +30,7 @@ from shared.rules.member_events import (
     SeatsDrawn,
     SubstituteSeated,
 )
+from shared.rules.recorded_pulka import PulkaRecorded
 from shared.rules.stakes import read_stake
 
 DDL: Final = """
@@ -51,7 +52,8 @@ CREATE TABLE IF NOT EXISTS tables (
     stake text,
     adjudication text,
     first_sequence bigint NOT NULL,
-    over_sequence bigint
+    over_sequence bigint,
+    recorded bool NOT NULL
 );
 CREATE INDEX IF NOT EXISTS tables_in_order ON tables (stream, first_sequence);
 CREATE INDEX IF NOT EXISTS tables_as_they_ended ON tables (stream, over_sequence);
@@ -68,6 +70,7 @@ class Table(msgspec.Struct, frozen=True):
     `open_to_all`: who has no seat may look, `delay_deals` whole deals late. `deal` counts the deals that began. `stake`: what a whist
     is worth, an exact number as text (4.2.13). `adjudication`: what an adjudicated table agreed on besides (`terms.adjudication`), as JSON
     text; None where the rules are enforced. `first_sequence` is its first commit's, `over_sequence` that of the commit that ended it.
+    `recorded`: it was played elsewhere and written down whole.
     """
 
     table_id: str
@@ -88,6 +91,7 @@ class Table(msgspec.Struct, frozen=True):
     adjudication: str | None = None
     first_sequence: int = 0
     over_sequence: int | None = None
+    recorded: bool = False
 
     @property
     def whist_stake(self) -> Amount | None:
@@ -144,6 +148,20 @@ def after(table: Table, events: Iterable[StoredTableEvent]) -> Table:
                     delay_deals=terms.spectators.delay_deals,
                     stake=None if terms.stake is None else str(terms.stake),
                     adjudication=_encode(agreed).decode() if (agreed := adjudication(terms)) is not None else None,
+                )
+            case PulkaRecorded():
+                terms = read_terms(event.terms)
+                table = msgspec.structs.replace(
+                    table,
+                    status="over",
+                    players=event.players,
+                    target=event.target,
+                    seats=event.seats,
+                    convention=_encode(event.score_file["convention"]).decode(),
+                    open_to_all=terms.open_to_all,
+                    deal=len(event.deals),
+                    stake=None if terms.stake is None else str(terms.stake),
+                    recorded=True,
                 )
             case SeatsDrawn(seats=seats) | NewcomerSeated(seats=seats):
                 table = msgspec.structs.replace(table, seats=seats, players=len(seats))
@@ -219,10 +237,10 @@ async def write(connection: Connection, before: Collection[str], tables: Iterabl
             f"""
             INSERT INTO tables ({_COLUMNS})
             SELECT table_id, stream, sequence, revision, at, hash, status, players, target, string_to_array(seats, ' '), convention,
-                   open_to_all, delay_deals, deal, stake, adjudication, first_sequence, over_sequence
+                   open_to_all, delay_deals, deal, stake, adjudication, first_sequence, over_sequence, recorded
             FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::int[], $9::int[],
                         $10::text[], $11::text[], $12::bool[], $13::int[], $14::int[], $15::text[], $16::text[], $17::bigint[],
-                        $18::bigint[])
+                        $18::bigint[], $19::bool[])
                  AS row ({_COLUMNS})
             """,  # noqa: S608 - a constant of ours
             *map(list, zip(*map(_row, new), strict=True)),

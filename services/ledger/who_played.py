@@ -11,6 +11,7 @@ from services.ledger.tables import Line
 from shared.projections.projection import Connection
 from shared.rules.game_events import DealScored
 from shared.rules.member_events import NewcomerSeated
+from shared.rules.recorded_pulka import PulkaRecorded
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS who_played (
@@ -42,11 +43,21 @@ def seats_scored(line: Line) -> tuple[str, ...]:
 def parts(lines: Iterable[Line]) -> list[Part]:
     """Who played the deals that `lines` scored."""
     return [
-        Part(player, line.table.table_id, line.table.deal, seat)
+        Part(player, line.table.table_id, deal, seat)
         for line in lines
-        if any(isinstance(event, DealScored) for event in line.events)
+        for deal in _deals(line)
         for seat, player in enumerate(seats_scored(line))
     ]
+
+
+def _deals(line: Line) -> Sequence[int]:
+    """The numbers of the deals that a commit scored: one, or all of a pulka that was played elsewhere."""
+    for event in line.events:
+        if isinstance(event, DealScored):
+            return (line.table.deal,)
+        if isinstance(event, PulkaRecorded):
+            return range(1, len(event.deals) + 1)
+    return ()
 
 
 async def apply(connection: Connection, lines: Sequence[Line]) -> None:

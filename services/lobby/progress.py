@@ -24,11 +24,12 @@ from shared.events.upcast import stored_table_events
 from shared.projections.status import PASSING
 from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.game_events import PulkaClosed, PulkaOpened, PulkaRefused
+from shared.rules.recorded_pulka import PulkaArchived
 
 RANK: Final = {"playing": 1, "over": 2, "refused": 2, "annulled": 3}
 SAVE_S: Final = 5.0  # seconds between saved positions: what a restart reads again is passed over at 100,000 commits a second
 BACKOFF_S: Final = (0.1, 2.0)  # seconds before the first retry and at most: a restarted Postgres is back in under a second
-_MARKS: Final = (b'"PulkaOpened"', b'"PulkaRefused"', b'"PulkaClosed"', b'"ResultCorrected"', b'"PulkaAnnulled"')
+_MARKS: Final = (b'"PulkaOpened"', b'"PulkaRefused"', b'"PulkaClosed"', b'"ResultCorrected"', b'"PulkaAnnulled"', b'"PulkaArchived"')
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS progress (table_id text PRIMARY KEY, status text NOT NULL, rank int NOT NULL, at bigint NOT NULL);
@@ -61,8 +62,10 @@ def status_in(recorded: Recorded) -> tuple[str, int] | None:
                 found = "refused"
             case PulkaClosed() | ResultCorrected():  # a correction comes after the end and is no rise, but `status_now` may see it alone
                 found = "over"
-            case PulkaAnnulled():
+            case PulkaAnnulled() | PulkaArchived(annulled=True):
                 found = "annulled"
+            case PulkaArchived():
+                found = "over"
     return None if found is None else (found, commit.at)
 
 

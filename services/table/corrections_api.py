@@ -60,9 +60,7 @@ def correction_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     """The handlers; `desk()` raises 503 `unavailable` before the service has started."""
 
     def author(request: Request[Any, Any, Any], key: KeyHeader = None) -> Author:
-        at = desk()
-        now = at.clock()
-        return Author(at.tokens.caller(request, now), idempotency_key(key), request_id(request), now)
+        return author_of(desk(), request, key)
 
     by_author = {"author": Provide(author, sync_to_thread=False)}
 
@@ -101,6 +99,12 @@ def correction_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         )
 
     return [correct, annul]
+
+
+def author_of(desk: Desk, request: Request[Any, Any, Any], key: str | None) -> Author:
+    """Who sends `request`, under the idempotency key `key`. Raises 401, and 400 without a key."""
+    now = desk.clock()
+    return Author(desk.tokens.caller(request, now), idempotency_key(key), request_id(request), now)
 
 
 def entitled(table: Table, caller: Caller) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from services.table.table import Table, Tables, fold, initial
+from services.table.table import ARCHIVED, Table, Tables, fold, initial
 from services.table.view import view
 from services.table.viewing import Viewer, eye_at, viewer_of
 from shared.eventlog.aggregates import Loaded
@@ -22,7 +22,7 @@ from shared.events.commit import Commit, decode, hash_of
 from shared.events.redaction import PublicCodec
 from shared.rules.adjudicated.court import Maker
 from shared.web.auth import Caller
-from shared.web.problems import Problem, malformed
+from shared.web.problems import Problem, malformed, refusal
 from shared.web.streaming import Frame
 
 _encode = msgspec.json.Encoder().encode
@@ -92,10 +92,11 @@ class Reader:
         self.presence = Presence()
 
     async def now(self, table_id: str, caller: Caller | None) -> dict[str, Any]:
-        """The table's view. Raises 404 `no_such_table`, 401 or 403."""
+        """The table's view. Raises 404 `no_such_table`, 410 `archived`, 401 or 403."""
         loaded = await self._tables.load(table_id, at_leader=True)
         if not loaded.revision:
             await self._require_table(table_id)
+        _require_history(loaded)
         viewer = viewer_of(loaded.state, caller)
         return self._view(await self._seen(loaded, viewer, None), viewer, caller)
 
@@ -112,11 +113,12 @@ class Reader:
     async def frames(self, table_id: str, caller: Caller | None, cursor: int | None, *, follow: bool) -> AsyncGenerator[Frame, None]:
         """The view as of `cursor`, or of the head; then each commit after it; with `follow` for as long as somebody listens.
 
-        Raises 404, 401, 403, and 400 for a cursor beyond the head, all before the first frame.
+        Raises 404, 410, 401, 403, and 400 for a cursor beyond the head, all before the first frame.
         """
         head = await self._tables.load(table_id, at_leader=True)
         if not head.revision:
             await self._require_table(table_id)
+        _require_history(head)
         viewer = viewer_of(head.state, caller)
         if cursor is not None and cursor > head.revision:
             raise malformed("after", f"the table is at revision {head.revision}")
@@ -200,6 +202,12 @@ class Reader:
         """A table that the lobby opened is there before its pulka begins."""
         if await self._tables.log.head(address.Address("lobby", "table", table_id)) is None:
             raise Problem(404, "no_such_table", f"There is no table {table_id}.")
+
+
+def _require_history(loaded: Loaded[Table]) -> None:
+    """Of an archived table there is nothing to show here but that it was."""
+    if loaded.state.archived:
+        raise refusal(ARCHIVED, loaded.revision)
 
 
 def _released(deal: int, table: Table, viewer: Viewer) -> bool:

@@ -14,6 +14,7 @@ from services.table.express import Express
 from services.table.frames import Reader
 from services.table.next_deals import NextDeals
 from services.table.openings import Openings
+from services.table.recording_api import recording_routes
 from services.table.running_tables import require_keys
 from services.table.table import Tables
 from shared.eventlog.jetstream import JetStreamLog
@@ -41,7 +42,7 @@ def create(settings: Settings) -> Service:
     run = _Run(settings)
     return Service(
         name="table",
-        routes=[*routes(run.desk), *correction_routes(run.desk)],
+        routes=[*routes(run.desk), *correction_routes(run.desk), *recording_routes(run.desk)],
         express=partial(Express, run.desk),
         start=run.start,
         drain=run.drain,

@@ -63,6 +63,7 @@ from shared.rules.member_events import (
 )
 from shared.rules.moves import AnyMove, Join
 from shared.rules.pulka import OpenPulka, Pulka, StartDeal
+from shared.rules.recorded_pulka import PulkaArchived, PulkaRecorded
 from shared.rules.refusal import Refused
 from shared.rules.settlement import is_time_up
 
@@ -78,7 +79,8 @@ class Stopped(msgspec.Struct, frozen=True):
 
 class Table(msgspec.Struct, frozen=True):
     """`turn_revision` is the commit that began the present turn, `turn_began` its time in milliseconds since 1970, later by as long as its
-    clock stood; `stopped` the turn that a claim or a proposal interrupts. `opened` is the time of the pulka's first commit.
+    clock stood; `stopped` the turn that a claim or a proposal interrupts. `opened` is the time of the pulka's first commit. `recorded`: it
+    was played elsewhere; `archived`: its history lies in an archive.
     """
 
     pulka: Pulka
@@ -88,6 +90,8 @@ class Table(msgspec.Struct, frozen=True):
     turn_began: int = 0
     opened: int = 0
     stopped: Stopped | None = None
+    recorded: bool = False
+    archived: bool = False
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -145,9 +149,12 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
     pulka, terms = table.pulka, table.terms
     for event in events:
         pulka = match.evolve(pulka, event)
-        if isinstance(event, PulkaOpened):
+        if isinstance(event, PulkaOpened | PulkaRecorded):
             terms = read_terms(event.terms)
     opened = table.opened if table.revision else commit.at
+    if events and isinstance(events[-1], PulkaRecorded | PulkaArchived):
+        recorded, archived = table.recorded or isinstance(events[-1], PulkaRecorded), isinstance(events[-1], PulkaArchived)
+        return Table(pulka, terms, commit.revision, commit.revision, commit.at, opened, None, recorded, archived)
     if _keeps_the_turn(pulka, events):
         return Table(pulka, terms, commit.revision, table.turn_revision, table.turn_began, opened, table.stopped)
     stopped = table.stopped
@@ -159,6 +166,11 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
         pause = sum(event.seconds for event in events if isinstance(event, PauseAgreed))
         return Table(pulka, terms, commit.revision, stopped.revision, commit.at - stopped.spent + 1000 * pause, opened)
     return Table(pulka, terms, commit.revision, commit.revision, commit.at, opened, stopped)
+
+
+def stands_alone(events: tuple[Event, ...]) -> bool:
+    """Whether what came before a commit with these events may have left the log."""
+    return bool(events) and isinstance(events[-1], PulkaArchived)
 
 
 def time_up(table: Table, at: int) -> bool:
@@ -206,6 +218,10 @@ def shortest_turn(terms: Terms) -> int:
 # ---- decide ------------------------------------------------------------------------------------------------------------
 
 
+ARCHIVED: Final = Refused("archived", "", "This pulka is settled and lies in the archive; the ledger has its books.")
+RECORDED: Final = Refused("pulka_recorded", "", "This pulka was played elsewhere and written down; nothing is played here.")
+
+
 def seat_of(table: Table, player: str | None) -> int | None:
     """The seat of a player, by the pulka's own events and by nothing he says."""
     return table.pulka.seats.index(player) if player in table.pulka.seats else None
@@ -222,6 +238,10 @@ def move(table: Table, player: str, wanted: AnyMove, if_match: int | None, at: i
     """A move of a player or the arbiter at the time `at` of its commit; refused when he has no part in this table, or when the turn that he
     thinks of is over (`stale_revision`): so for moves out of turn too, if he says what he has seen.
     """
+    if table.archived:
+        return ARCHIVED
+    if table.recorded:
+        return RECORDED
     maker = maker_of(table, player)
     if maker is None and isinstance(wanted, Join):
         return match.decide_join(table.pulka, player, wanted)
@@ -261,7 +281,7 @@ class Tables:
     def __init__(self, log: EventLog, codec: TableCodec, capacity: int = CAPACITY) -> None:
         self.log = log
         self.codec = codec
-        self._aggregates: Aggregates[Table, Event] = Aggregates(log, codec, initial, fold, capacity=capacity)
+        self._aggregates: Aggregates[Table, Event] = Aggregates(log, codec, initial, fold, capacity=capacity, alone=stands_alone)
 
     async def load(self, table_id: str, *, at_leader: bool = False) -> Loaded[Table]:
         """The table now, from the cache or the log; `revision` 0 when there is none."""
@@ -279,6 +299,12 @@ class Tables:
         request = self._own_request(f"open:{table_id}", now, cause)
         event = PulkaRefused(refused.code, refused.message)
         return await self._aggregates.transact(address.table(table_id), request, lambda loaded, _: () if loaded.revision else (event,))
+
+    async def record(self, table_id: str, event: PulkaRecorded, request: Request) -> Result:
+        """Write down a pulka that was played elsewhere, at a table that has no commit yet; anything else it refuses."""
+        return await self._aggregates.transact(
+            address.table(table_id), request, lambda loaded, _: RECORDED if loaded.revision else (event,)
+        )
 
     async def start_deal(self, table_id: str, number: int, now: int) -> Result:
         """Start deal `number`, if it is the next one and none is in progress; or settle the pulka, if that is what comes next."""
@@ -304,7 +330,9 @@ class Tables:
 
     async def after_the_end(self, table_id: str, decide: Callable[[Pulka], tuple[Event, ...] | Refused], request: Request) -> Result:
         """What somebody who is entitled to it decides about a settled pulka (`shared.rules.corrections`)."""
-        return await self._aggregates.transact(address.table(table_id), request, lambda loaded, _: decide(loaded.state.pulka))
+        return await self._aggregates.transact(
+            address.table(table_id), request, lambda loaded, _: ARCHIVED if loaded.state.archived else decide(loaded.state.pulka)
+        )
 
     async def time_out(self, table_id: str, turn: Turn, now: int) -> Result:
         """Make the default move for a turn, if it still waits."""

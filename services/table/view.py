@@ -77,6 +77,7 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
         "bombs": [list(own) for own in pulka.series.bombs] or [[] for _ in pulka.seats],
         "closed": pulka.status == "over",
         "stopping": pulka.stopping,
+        "recorded": table.recorded,
         "settlement": pulka.settlement,
         "corrections": [_told(event) for event in pulka.corrections],
         "annulled": None if pulka.annulled is None else _told(pulka.annulled),

@@ -100,10 +100,11 @@ class Aggregates(Generic[S, E]):
     """All aggregates of one kind, as one instance of a service sees them.
 
     `initial(address)` is a state before any commit, `fold(state, commit, events)` the state after one. `queue` bounds the commands that
-    wait for one aggregate, `capacity` the aggregates that are kept in memory.
+    wait for one aggregate, `capacity` the aggregates that are kept in memory. `alone(events)`: a commit with these events is an aggregate's
+    last, and what came before it may have left the log; it then is folded from `initial`, and no earlier command is remembered.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - four that say what it is, the others keywords with a default
         self,
         log: EventLog,
         codec: Codec[E],
@@ -113,6 +114,7 @@ class Aggregates(Generic[S, E]):
         capacity: int = CAPACITY,
         queue: int = QUEUE,
         entropy: Callable[[], bytes] | None = None,
+        alone: Callable[[tuple[E, ...]], bool] = lambda _: False,
     ) -> None:
         self._log = log
         self._codec = codec
@@ -121,6 +123,7 @@ class Aggregates(Generic[S, E]):
         self._capacity = capacity
         self._queue = queue
         self._entropy = entropy or Entropy()
+        self._alone = alone
         self._cache: OrderedDict[Address, _Folded[S, E]] = OrderedDict()
         self._lanes: dict[Address, _Lane] = {}
         self._under_way: set[asyncio.Task[Committed[S, E] | RefusedAt | Nothing[S]]] = set()
@@ -277,6 +280,8 @@ class Aggregates(Generic[S, E]):
         before = folded.loaded
         follows = (before.address.subject, before.revision + 1, before.head_hash)
         if (commit.aggregate, commit.revision, commit.prev_hash) != follows:
+            if commit.aggregate == before.address.subject and commit.revision > before.revision and self._alone(events):
+                return self._begun_with(recorded, commit, events)
             raise BrokenChain(
                 f"{recorded.stream}:{recorded.sequence} does not follow revision {before.revision} of {before.address.subject}"
             )
@@ -284,6 +289,12 @@ class Aggregates(Generic[S, E]):
         after = Loaded(before.address, self._fold(before.state, commit, events), commit.revision, recorded.sequence, own_hash, commit.at)
         keys = folded.keys + command_key(commit.actor, commit.command_id)
         return _Folded(after, Committed(recorded, commit, own_hash, events, after), keys)
+
+    def _begun_with(self, recorded: Recorded, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
+        """An aggregate of whose commits only the last is there."""
+        own_hash, state = hash_of(recorded.data), self._fold(self._initial(recorded.address), commit, events)
+        after = Loaded(recorded.address, state, commit.revision, recorded.sequence, own_hash, commit.at)
+        return _Folded(after, Committed(recorded, commit, own_hash, events, after))
 
     def _remember(self, folded: _Folded[S, E]) -> _Folded[S, E]:
         """Keep the newer of two copies; the aggregate that was used longest ago makes room."""

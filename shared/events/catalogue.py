@@ -23,6 +23,7 @@ from shared.rules import correction_events as correction
 from shared.rules import game_events as game
 from shared.rules import irregular_events as irregular
 from shared.rules import member_events as member
+from shared.rules import recorded_pulka
 from shared.rules.game_events import Event
 
 
@@ -207,6 +208,8 @@ OpenEvent = (
     | game.PulkaClosed
     | correction.ResultCorrected
     | correction.PulkaAnnulled
+    | recorded_pulka.PulkaRecorded
+    | recorded_pulka.PulkaArchived
 )
 StoredTableEvent = SealedEvent | OpenEvent
 

@@ -55,6 +55,7 @@ from shared.rules.moves import (
     Seed,
 )
 from shared.rules.pulka_state import OpenPulka, Pulka, Secrets, StartDeal
+from shared.rules.recorded_pulka import PulkaArchived, PulkaRecorded, evolve_archived, evolve_recorded
 from shared.rules.refusal import Refused
 from shared.rules.series import is_forced, next_dealer, series_of
 from shared.rules.settlement import closed_reason, settlement
@@ -395,4 +396,6 @@ _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
     PulkaClosed: _closed,
     ResultCorrected: _corrected,
     PulkaAnnulled: _annulled,
+    PulkaRecorded: evolve_recorded,
+    PulkaArchived: evolve_archived,
 }

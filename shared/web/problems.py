@@ -79,6 +79,8 @@ TITLES: Final[Mapping[str, str]] = {
     "pulka_over": "The pulka is over",
     "seat_reserved": "The seat is kept for a bot, or for a person",
     "seat_taken": "Somebody sits there",
+    "archived": "The pulka lies in the archive",
+    "pulka_recorded": "The pulka was played elsewhere",
     "table_closed": "The table is closed",
     "table_full": "Every seat is taken",
     "table_started": "The pulka has begun",
@@ -102,6 +104,7 @@ _STATUS_OF_REFUSAL: Final[Mapping[str, int]] = {
     "not_seated": 403,
     "no_such_table": 404,
     "no_such_player": 404,
+    "archived": 410,
     "stale_revision": 412,
     "idempotency_mismatch": 422,
 }

@@ -1,0 +1,82 @@
+"""`pulka import`: a pulka that was played elsewhere, as a scorer wrote it down, comes into the club's books."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import sys
+import time
+from typing import Any, Final
+
+import click
+import httpx
+import msgspec
+
+from services.cli.documents import BAD_INPUT, REFUSED, opened
+from shared.rules.recorded_pulka import recorded
+from shared.rules.refusal import Malformed
+from shared.web.auth import Tokens, master_keys
+from shared.web.service import CannotStart, ServersUnreachable
+from shared.web.settings import Settings, read_settings
+
+PATIENCE: Final = 20.0  # seconds: one append, and a log that recovers
+LIFETIME: Final = 60  # seconds: the token serves this one request
+
+
+@click.command("import")
+@click.argument("file")
+@click.option("--seats", help="Player ids clockwise, commas between them.  [default: nobody is named, nobody gets a line]")
+@click.option("--private", is_flag=True, help="Only its players may look at it.")
+@click.option("--url", help="The server.  [default: the port of PULKA_PORT on this machine]")
+@click.option("--name", default="operator", show_default=True, help="Who records it; stands in the log.")
+@click.option("--key", help="Tells this recording from others.  [default: made of file and seats, so that a repeat records nothing]")
+@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+def import_command(file: str, seats: str | None, url: str | None, name: str, key: str | None, *, private: bool, as_json: bool) -> None:
+    """Record the pulka in FILE ("-": standard input), a score file as `pulka score` reads it.
+
+    It gets a table of its own, with sheet, deals and settlement, marked as recorded; it changes no rating. Needs the master keys of the
+    server's home.
+    """
+    settings = read_settings(os.environ)
+    with opened(file) as source:
+        text = source.read()
+    players = tuple(seats.split(",")) if seats else ()
+    visibility = "private" if private else "public"
+    try:
+        recorded(text, players, visibility, name)  # what is wrong with it is said here as `pulka score` says it
+    except Malformed as wrong:
+        click.echo(msgspec.json.encode({"error": wrong.document()}), err=True)
+        sys.exit(BAD_INPUT if wrong.code == "malformed" else REFUSED)
+    body = msgspec.json.encode({"score_file": msgspec.Raw(text), "seats": players, "visibility": visibility})
+    answer = _sent(settings, url or settings.url, name, key or hashlib.sha256(body).hexdigest(), body)
+    if as_json:
+        click.echo(msgspec.json.encode(answer))
+    else:
+        click.echo(answer["table_id"])
+
+
+def _sent(settings: Settings, url: str, name: str, key: str, body: bytes) -> dict[str, Any]:
+    """What the server answers. Raises `CannotStart`, `ServersUnreachable`."""
+    token = Tokens(master_keys(settings)).issue_operator(name, int(time.time()), LIFETIME, secrets.token_hex(8))
+    headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": key, "Content-Type": "application/json"}
+    try:
+        answer = httpx.post(
+            f"{url.rstrip('/')}/v1/tables/recorded", content=body, headers=headers, timeout=PATIENCE, trust_env=False
+        )  # the token goes to this server and to no proxy
+    except (httpx.TransportError, httpx.InvalidURL) as away:
+        raise ServersUnreachable(f"{url}: {type(away).__name__}; is the server running?") from away
+    if answer.is_success:
+        done: dict[str, Any] = answer.json()
+        return done
+    raise CannotStart(f"the server refused: {_told(answer)}")
+
+
+def _told(answer: httpx.Response) -> str:
+    """What a problem document says, with the place of what is wrong, or the status of anything else."""
+    try:
+        problem = answer.json()
+        place = f" at {problem['path']}" if problem.get("path") else ""
+        return f"{problem['code']}{place}: {problem['detail']}"
+    except (ValueError, KeyError, TypeError):
+        return str(answer.status_code)

@@ -1,0 +1,169 @@
+"""Recording a pulka that was played elsewhere: by an operator, once, whole; and the table takes no move."""
+
+from __future__ import annotations
+
+import time
+
+import httpx
+import msgspec
+import pytest
+
+from services.table.api import Desk, routes
+from services.table.corrections_api import correction_routes
+from services.table.frames import Reader
+from services.table.recording_api import recording_routes
+from services.table.table import Tables
+from shared.eventlog.memory import MemoryLog
+from shared.events.address import TABLE_STREAMS, Address, new_id
+from shared.events.catalogue import decode_table_event
+from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, decode, encode
+from shared.events.keys import MasterKeys
+from shared.events.redaction import PublicCodec
+from shared.events.sealing import TableCodec
+from shared.web import application
+from shared.web.auth import OPERATE, PLAY, READ, Tokens
+from shared.web.service import Service
+from shared.web.settings import Settings
+from shared.web.streaming import Streams
+from tests.services.table.playing import KEYS
+
+SEATS = tuple(new_id(bytes([seat]) * 17) for seat in range(3))
+FILE = {
+    "convention": "sochi",
+    "players": 3,
+    "target": 20,
+    "deals": [
+        {"dealer": 2, "declarer": 0, "contract": "6S", "calls": [None, "whist", "pass"], "tricks": [6, 2, 2]},
+        {"contract": "all_pass", "tricks": [2, 5, 3]},
+    ],
+}
+
+
+class Club:
+    """The table service over a log in which three players have signed up."""
+
+    def __init__(self, client, tokens, log):
+        self.client, self._tokens, self.log = client, tokens, log
+        self.operator = tokens.issue_operator("desk", int(time.time()), 3600, "id")
+
+    def token(self, player, *scopes):
+        return self._tokens.issue(player, scopes, int(time.time()))
+
+    async def record(self, token=None, key="k1", file=FILE, **more):
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token or self.operator}"}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        body = msgspec.json.encode({"score_file": file} | more)
+        return await self.client.post("/v1/tables/recorded", content=body, headers=headers)
+
+    async def move(self, table_id, player, move):
+        headers = {"Authorization": f"Bearer {self.token(player, PLAY)}", "Idempotency-Key": "m1"}
+        return await self.client.post(f"/v1/tables/{table_id}/moves", json=move, headers=headers)
+
+
+@pytest.fixture
+async def club(tmp_path):
+    log = MemoryLog()
+    for player in SEATS:
+        where = Address("lobby", "player", player)
+        commit = Commit(
+            aggregate=where.subject, revision=1, schema=SCHEMA, at=1, actor="service", command_id="c", command_digest="", cause=None,
+            correlation=None, prev_hash=FIRST_PREV_HASH, events=(),
+        )  # fmt: skip
+        await log.append(where, encode(commit), 0)
+    keys = MasterKeys.create(tmp_path / "master_keys", "k1", b"k" * 32)
+    tables = Tables(log, TableCodec(KEYS))
+    reader = Reader(tables, PublicCodec(KEYS), lambda: 1)
+    desk = Desk(tables, reader, keys, Streams(), Tokens(keys), lambda: time.time_ns() // 1_000_000, lambda _: None)
+
+    async def nothing():
+        """Started and stopped by the fixture."""
+
+    async def health():
+        return {"status": "ok"}
+
+    handlers = [handler for make in (routes, correction_routes, recording_routes) for handler in make(lambda: desk)]
+    service = Service(name="table", routes=handlers, start=nothing, stop=nothing, health=health)
+    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://table") as client:
+        yield Club(client, Tokens(keys), log)
+
+
+async def test_it_is_one_event_and_a_settled_table(club):
+    """The answer names the table; its only commit is `PulkaRecorded` by the operator, and its view is over, settled and marked."""
+    answer = await club.record(seats=SEATS)
+    assert answer.status_code == 201, answer.text
+    table_id = answer.json()["table_id"]
+    (stored,) = await club.log.read(Address("table", "table", table_id))
+    commit = decode(stored.data)
+    (event,) = map(decode_table_event, commit.events)
+    assert (commit.actor, event.author, event.seats) == ("operator:desk", "operator:desk", SEATS)
+    assert answer.json()["position"] == stored.position
+    view = (await club.client.get(f"/v1/tables/{table_id}")).json()
+    assert (view["status"], view["phase"], view["recorded"], view["deal"], view["legal"]) == ("over", "over", True, 2, [])
+    assert view["settlement"] == event.settlement
+    frames = await club.client.get(f"/v1/tables/{table_id}/events?follow=false&after=0", headers={"Accept": "application/x-ndjson"})
+    assert [msgspec.json.decode(line)["frame"] for line in frames.text.splitlines()] == ["view", "commit"]
+
+
+async def test_a_repeat_records_nothing(club):
+    """The same key with the same body answers as the first time, in whatever order; with another body it is refused."""
+    first = await club.record(seats=SEATS)
+    again = await club.record(seats=SEATS, file=dict(reversed(FILE.items())))
+    assert (again.status_code, again.json()) == (201, first.json())
+    other = await club.record(seats=SEATS, visibility="private")
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+    assert (await club.record(key="k2", seats=SEATS)).json()["table_id"] != first.json()["table_id"]
+    assert len(await club.log.read(Address("table", "table", first.json()["table_id"]))) == 1
+
+
+async def test_nothing_is_played_there(club):
+    """Moves of its players and of others are refused `pulka_recorded`; an operator may correct its result."""
+    table_id = (await club.record(seats=SEATS)).json()["table_id"]
+    for player in (SEATS[0], "somebody"):
+        refused = await club.move(table_id, player, {"type": "bid", "bid": "6S"})
+        assert (refused.status_code, refused.json()["code"], refused.json()["revision"]) == (409, "pulka_recorded", 1)
+    headers = {"Authorization": f"Bearer {club.operator}", "Idempotency-Key": "c1"}
+    body = {"amounts": [1, -1, 0], "reason": "a deal was written twice"}
+    assert (await club.client.post(f"/v1/tables/{table_id}/corrections", json=body, headers=headers)).status_code == 200
+
+
+async def test_only_an_operator_records(club):
+    """A player's token, also with the scope, a token without it, and none are refused."""
+    for token in (club.token(SEATS[0], PLAY, READ), club.token(SEATS[0], OPERATE), club.token("operator:desk", READ)):
+        assert (await club.record(token)).json()["code"] == "scope_missing"
+    plain = await club.client.post("/v1/tables/recorded", json={"score_file": FILE}, headers={"Idempotency-Key": "k"})
+    assert plain.json()["code"] == "token_missing"
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"file": FILE | {"players": 9}}, "players"),
+        ({"file": FILE | {"deals": [{"contract": "all_pass", "tricks": [9, 5, 3]}]}}, "deals[0].tricks"),
+        ({"seats": SEATS[:2]}, "seats"),
+        ({"seats": (*SEATS[:2], new_id(b"x" * 17))}, "seats[2]"),
+        ({"seats": (*SEATS[:2], "a.b")}, "seats[2]"),
+        ({"seats": SEATS * 2}, "seats"),
+        ({"visibility": "private"}, "visibility"),
+        ({"visibility": "secret"}, "visibility"),
+        ({"note": "x"}, "note"),
+    ],
+)
+async def test_a_wrong_body_is_named(club, body, path):
+    """400 `malformed` with the path that `pulka score` gives; nothing is stored."""
+    answer = await club.record(**body)
+    assert (answer.status_code, answer.json()["code"], answer.json()["path"]) == (400, "malformed", path)
+    assert not any([await club.log.last_sequence(stream) for stream in TABLE_STREAMS])
+
+
+async def test_a_deal_too_many_is_named_by_its_code(club):
+    """A deal after the end of the pulka: `pulka_over` at its place, as for `pulka score`."""
+    closed = FILE | {"convention": {"preset": "sochi", "ends_when": "deals:1", "help": "none"}, "target": None}
+    answer = await club.record(file=closed)
+    assert (answer.status_code, answer.json()["code"], answer.json()["path"]) == (400, "pulka_over", "deals[1]")
+
+
+async def test_a_key_is_needed(club):
+    """Without `Idempotency-Key` nothing is recorded: a repeat could not be told from a second pulka."""
+    assert (await club.record(key=None)).json()["code"] == "idempotency_key_missing"
