@@ -1,20 +1,26 @@
-"""What a player won and lost: one line a pulka, settled when it closes. Positive whists are his gain; a pulka's lines sum to zero.
+"""What a player won and lost: one line a pulka, settled when it closes, corrected or annulled since (4.2.14, 4.2.16).
 
 The result of a seat is his who sits there at the end: a substitute takes over the sheet with the seat, and who was replaced has no line
-[conv]. What they owe each other for the part that each played is between them.
+[conv]. What they owe each other for the part that each played is between them. `accounts` holds what stands now, `postings` how it came
+about, transaction by transaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import Any, Final
 
 import msgspec
 
+from services.ledger import postings
+from services.ledger.postings import Kind, Posting, Transaction
 from services.ledger.score_sheet import Score
 from services.ledger.tables import Line
 from shared.events.catalogue import StoredTableEvent
 from shared.projections.projection import Connection
+from shared.rules.amount import Amount, exact, written
+from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.game_events import (
     PulkaClosed,
     PulkaOpened,
@@ -25,8 +31,10 @@ from shared.rules.member_events import (
     SubstituteSeated,
 )
 from shared.rules.recorded_pulka import PulkaRecorded
+from shared.rules.settlement import rounded
 
-DDL: Final = """
+DDL: Final = (
+    """
 CREATE TABLE IF NOT EXISTS accounts (
     player text NOT NULL,
     table_id text NOT NULL,
@@ -40,6 +48,8 @@ CREATE TABLE IF NOT EXISTS accounts (
 );
 CREATE INDEX IF NOT EXISTS accounts_by_table ON accounts (table_id);
 """
+    + postings.DDL
+)
 
 _COLUMNS: Final = "player, table_id, seat, opened_at, closed_at, net, rounded, payment"
 
@@ -47,7 +57,8 @@ _COLUMNS: Final = "player, table_id, seat, opened_at, closed_at, net, rounded, p
 class Account(msgspec.Struct, frozen=True):
     """A player's part in one pulka: `net` whists as an exact number in text, `rounded` for show; None until the pulka is closed.
 
-    `payment`: what he gets at the agreed stake, an exact number as text; None without a stake (4.2.13).
+    `payment`: what he gets at the agreed stake, an exact number as text; None without a stake (4.2.13). All of it as it stands now:
+    settled, corrected since, or nothing because the pulka was annulled.
     """
 
     player: str
@@ -60,21 +71,28 @@ class Account(msgspec.Struct, frozen=True):
     payment: str | None = None
 
 
-def accounts_after(known: Iterable[Account], lines: Iterable[Line]) -> list[Account]:
-    """The accounts of some tables after `lines`, by table and seat; `known` are theirs before. The last of a seat has its result.
+Accounts = dict[tuple[str, str], Account]
 
-    Raises `ValueError` for a settlement that does not sum to zero: it is not posted.
+Settled = PulkaClosed | PulkaRecorded
+Booked = Settled | ResultCorrected | PulkaAnnulled  # whatever changes a result
+
+
+def booked(known: Iterable[Account], lines: Iterable[Line]) -> tuple[list[Account], list[Transaction]]:
+    """The accounts of some tables after `lines`, by table and seat, and the transactions that these made; `known` are theirs before.
+
+    Raises `ValueError` for a result that does not sum to zero: it is not posted.
     """
-    accounts = {(account.table_id, account.player): account for account in known}
+    accounts: Accounts = {(account.table_id, account.player): account for account in known}
+    made: list[Transaction] = []
     for line in lines:
         for event in line.events:
             _seat(accounts, line, event)
-            if isinstance(event, PulkaClosed | PulkaRecorded):
-                _settle(accounts, line, event.settlement)
-    return sorted(accounts.values(), key=lambda account: (account.table_id, account.seat))
+            if isinstance(event, Booked):
+                made.append(_book(accounts, line, event))
+    return sorted(accounts.values(), key=lambda account: (account.table_id, account.seat)), made
 
 
-def _seat(accounts: dict[tuple[str, str], Account], line: Line, event: StoredTableEvent) -> None:
+def _seat(accounts: Accounts, line: Line, event: StoredTableEvent) -> None:
     """Whose account is whose after `event`."""
     table_id = line.table.table_id
     match event:
@@ -94,45 +112,91 @@ def _seat(accounts: dict[tuple[str, str], Account], line: Line, event: StoredTab
             pass
 
 
-def _settle(accounts: dict[tuple[str, str], Account], line: Line, settled: dict[str, Any]) -> None:
-    table_id, net, rounded = line.table.table_id, settled["net"], settled["rounded"]
-    if sum(rounded) != 0:
-        raise ValueError(f"the settlement of {table_id} sums to {sum(rounded)}")
-    if not line.table.seats:
-        return  # recorded without names
-    payments = settled.get("payments", [None] * len(net))
-    for player, whists, shown, payment in zip(line.table.seats, net, rounded, payments, strict=True):
-        accounts[table_id, player] = msgspec.structs.replace(
-            accounts[table_id, player],
-            closed_at=line.commit.at,
-            net=str(whists),
-            rounded=shown,
-            payment=None if payment is None else str(payment),
+class Result(msgspec.Struct, frozen=True):
+    """What the seats of a table have won: exact whists, whole ones for show, payments if there is a stake. All of them sum to zero."""
+
+    net: tuple[Amount, ...]
+    rounded: tuple[int, ...]
+    payments: tuple[Amount, ...] | None
+
+
+def _book(accounts: Accounts, line: Line, event: Booked) -> Transaction:
+    """Bring the accounts of the table to what they are by `event`, and tell what is posted for that: the difference."""
+    players = line.table.seats
+    if not players:  # recorded without names: nobody has won or lost
+        return _transaction(line, event, ())
+    parts = [accounts[line.table.table_id, player] for player in players]
+    before = Result(*zip(*((_number(one.net), one.rounded or 0, _number(one.payment)) for one in parts), strict=True))
+    after = _result(line, before, event)
+    if sum(after.rounded) != 0:
+        raise ValueError(f"the result of {line.table.table_id} sums to {sum(after.rounded)}")
+    posted = list(postings.postings("whists", players, _differences(before.net, after.net)))
+    if after.payments is not None:
+        posted += postings.postings("money", players, _differences(before.payments or (), after.payments))
+    for seat, part in enumerate(parts):
+        accounts[part.table_id, part.player] = msgspec.structs.replace(
+            part,
+            closed_at=line.commit.at if isinstance(event, Settled) else part.closed_at,
+            net=str(written(after.net[seat])),
+            rounded=after.rounded[seat],
+            payment=None if after.payments is None else str(written(after.payments[seat])),
         )
+    return _transaction(line, event, tuple(posted))
 
 
-#: Whatever opens, moves or settles an account.
-CHANGES: Final = (PulkaOpened, SeatsDrawn, NewcomerSeated, SubstituteSeated, PulkaClosed, PulkaRecorded)
+def _transaction(line: Line, event: Booked, posted: tuple[Posting, ...]) -> Transaction:
+    where, at = (line.table.table_id, line.commit.revision), line.commit.at
+    if isinstance(event, Settled):
+        return Transaction(*where, "settlement", at, None, None, posted)
+    kind: Kind = "correction" if isinstance(event, ResultCorrected) else "annulment"
+    return Transaction(*where, kind, at, event.author, event.reason, posted)
+
+
+def _result(line: Line, before: Result, event: Booked) -> Result:
+    """What the seats have won by `event`: as it was settled, with a correction added, or nothing."""
+    if isinstance(event, Settled):
+        settled = event.settlement
+        paid = None if settled.get("payments") is None else tuple(map(_number, settled["payments"]))
+        return Result(tuple(map(_number, settled["net"])), tuple(settled["rounded"]), paid)
+    if isinstance(event, ResultCorrected):
+        net = tuple(exact(won + _number(more)) for won, more in zip(before.net, event.amounts, strict=True))
+    else:
+        net = (0,) * len(before.net)
+    whole, stake = rounded(net), line.table.whist_stake
+    return Result(net, whole, None if stake is None else tuple(exact(whists * stake) for whists in whole))
+
+
+def _number(text: int | str | None) -> Amount:
+    """A number as events and rows have it, however long; nothing is none."""
+    return exact(Fraction(text or 0))
+
+
+def _differences(before: Sequence[Amount], after: Sequence[Amount]) -> list[Amount]:
+    return [exact(now - then) for then, now in zip(before, after, strict=True)]
+
+
+#: Whatever opens, moves or changes an account.
+CHANGES: Final = (PulkaOpened, SeatsDrawn, NewcomerSeated, SubstituteSeated, *Booked.__args__)
 
 
 async def apply(connection: Connection, lines: Sequence[Line]) -> None:
-    """Bring the accounts of a batch's tables up to it; most batches change none."""
+    """Bring the accounts of a batch's tables up to it, and post what it settled; most batches change none."""
     changing = [line for line in lines if any(isinstance(event, CHANGES) for event in line.events)]
     if not changing:
         return
     ids = sorted({line.table.table_id for line in changing})
     known = await connection.fetch(f"SELECT {_COLUMNS} FROM accounts WHERE table_id = ANY($1)", ids)  # noqa: S608 - a constant of ours
-    found = accounts_after([Account(*row) for row in known], changing)
+    found, made = booked([Account(*row) for row in known], changing)
     await connection.execute("DELETE FROM accounts WHERE table_id = ANY($1)", ids)
-    if not found:  # recorded without names
-        return
-    await connection.execute(
-        f"""
-        INSERT INTO accounts ({_COLUMNS})
-        SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[])
-        """,  # noqa: S608 - a constant of ours
-        *map(list, zip(*map(msgspec.structs.astuple, found), strict=True)),
-    )
+    if found:  # else recorded without names
+        await connection.execute(
+            f"""
+            INSERT INTO accounts ({_COLUMNS})
+            SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[])
+            """,  # noqa: S608 - a constant of ours
+            *map(list, zip(*map(msgspec.structs.astuple, found), strict=True)),
+        )
+    await postings.write(connection, made)
 
 
 async def of_table(connection: Connection, table_id: str) -> list[Account]:

@@ -13,13 +13,14 @@ from typing import Any
 
 import msgspec
 
-from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, statement, tables, who_played
+from services.ledger import audit_trail, deal_history, own_entries, postings, score_sheet, sections, statement, tables, who_played
 from services.ledger.audit_trail import Step
 from services.ledger.books import Books
 from services.ledger.deal_history import Revealed
 from services.ledger.own_entries import Own
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
+from services.ledger.postings import Transaction
 from services.ledger.rules_check import by_the_rules
 from services.ledger.score_sheet import Score
 from services.ledger.sections import Section
@@ -34,7 +35,7 @@ from shared.events.draw_proof import verify_draw
 from shared.events.upcast import NewerSchema
 from shared.projections import checkpoint, parking, skipping
 from shared.projections.parking import Parked
-from shared.projections.projection import Connection
+from shared.projections.projection import UNAPPLICABLE, Connection
 from shared.projections.skipping import Skip
 
 ANY_DEAL = 1 << 30  # above every deal's number: no limit
@@ -55,6 +56,7 @@ class Rows(msgspec.Struct, frozen=True):
     parts: Sequence[Part]
     revealed: Sequence[Revealed]
     accounts: Sequence[Account]
+    transactions: Sequence[Transaction]
     parked: Parked | None = None
     skipped: Sequence[Skip] = ()
     said: Sequence[Skip] = ()
@@ -73,6 +75,7 @@ async def read_rows(connection: Connection, address: Address) -> Rows:
             await who_played.of_table(connection, address.id),
             await deal_history.read(connection, address.id, ANY_DEAL),
             await statement.of_table(connection, address.id),
+            await postings.read(connection, [address.id]),
             parked=next(iter(await parking.parked_of(connection, address.subject)), None),
             skipped=await skipping.skipped(connection, address.subject),
         )
@@ -154,6 +157,7 @@ def _until(rows: Rows, revision: int) -> Rows:
         [part for part in rows.parts if part.deal <= (scores[-1].deal if scores else 0)],
         [cards for cards in rows.revealed if cards.revision <= revision],
         (),
+        [one for one in rows.transactions if one.revision <= revision],
         parked=rows.parked if rows.parked and rows.parked.revision <= revision else None,
         skipped=[skip for skip in rows.skipped if skip.revision <= revision],
         said=rows.said,
@@ -185,23 +189,34 @@ def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[
         yield Problem(read[len(written)].commit.revision, "rows_missing", "This revision was read and has left no rows; it may be parked.")
     if not written:
         return
+    last = written[-1]
+    try:
+        accounts, transactions = statement.booked((), written)
+    except UNAPPLICABLE:
+        yield Problem(last.commit.revision, "rows_differ", "What the commits settle cannot be booked.")
+        return
     views: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
         ("audit trail", audit_trail.steps(written), rows.steps),
         ("score sheet", score_sheet.scores(written, {}), rows.scores),
         ("players' own sheet", own_entries.own(written), rows.own),
         ("sections", sections.sections(written), rows.sections),
         ("deal history", deal_history.revealed(written), rows.revealed),
+        ("statement", transactions, rows.transactions),
     ]
-    last = written[-1]
     for name, expected, found in views:
-        for ours, theirs in zip(expected, found, strict=False):
-            if ours != theirs:
-                yield Problem(ours.revision, "rows_differ", f"The {name} of this revision is not what its commit says.")
-        if len(expected) != len(found):
-            yield Problem(last.commit.revision, "rows_differ", f"The {name} has {len(found)} rows, its commits make {len(expected)}.")
+        yield from _view_differs(name, expected, found, last.commit.revision)
     if who_played.parts(written) != list(rows.parts):
         yield Problem(last.commit.revision, "rows_differ", "Who played which deal is not what the commits say.")
     if whole and last.table != rows.table:
         yield Problem(last.commit.revision, "rows_differ", "The table's row is not what its commits say.")
-    if whole and statement.accounts_after((), written) != list(rows.accounts):
-        yield Problem(last.commit.revision, "rows_differ", "The accounts are not what the pulka's settlement says.")
+    if whole and accounts != list(rows.accounts):
+        yield Problem(last.commit.revision, "rows_differ", "The accounts are not what was settled, corrected and annulled.")
+
+
+def _view_differs(name: str, expected: Sequence[Any], found: Sequence[Any], head: int) -> Iterator[Problem]:
+    """Where the rows of one view are others than the `expected` ones; `head` is the newest revision."""
+    for ours, theirs in zip(expected, found, strict=False):
+        if ours != theirs:
+            yield Problem(ours.revision, "rows_differ", f"The {name} of this revision is not what its commit says.")
+    if len(expected) != len(found):
+        yield Problem(head, "rows_differ", f"The {name} has {len(found)} rows, its commits make {len(expected)}.")
