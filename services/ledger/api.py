@@ -1,4 +1,4 @@
-"""The ledger over HTTP (docs/formats.md: HTTP): a table's deals, score file and audit; a player's deals and statement."""
+"""The ledger over HTTP (docs/formats.md: HTTP): a table's deals, score file and audit; a player's deals."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def audit_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
 
 
 def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
-    """A player's deals and whists, at tables that the reader may look at; `desk` as for `table_routes`."""
+    """A player's deals, at tables that the reader may look at; `desk` as for `table_routes`."""
 
     @get("/v1/ledger/players/{player:str}/deals", tags=["ledger"], summary="A player's deals, newest first")
     async def deals(
@@ -124,7 +124,7 @@ def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         limit: Limit = PAGE,
         at_least: FromQuery[str | None] = None,
     ) -> Response[dict[str, Any]]:
-        _known(player)
+        known(player)
         before = None if cursor is None else from_cursor(cursor, tuple[int, str, int])
         at = desk()
         await at.reached(at_least)
@@ -136,30 +136,10 @@ def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         shown = [{"table_id": score.table_id, "seat": seat, **deal_history.summary(score)} for seat, score in page]
         return Response({"deals": shown, "cursor": following, "as_of": newest}, headers=NO_STORE)
 
-    @get("/v1/ledger/players/{player:str}/statement", tags=["ledger"], summary="What a player won and lost, pulka by pulka")
-    async def lines(
-        player: FromPath[str],
-        viewer: NamedDependency[Caller | None],
-        *,
-        cursor: FromQuery[str | None] = None,
-        limit: Limit = PAGE,
-        at_least: FromQuery[str | None] = None,
-    ) -> Response[dict[str, Any]]:
-        _known(player)
-        before = None if cursor is None else from_cursor(cursor, tuple[int, str])
-        at = desk()
-        await at.reached(at_least)
-        async with at.readers.reading() as connection:
-            found = await statement.read(connection, player, reader_of(viewer), before, limit + 1)
-            newest = await as_of(connection)
-        page = found[:limit]
-        following = to_cursor((page[-1]["at"], page[-1]["table_id"])) if len(found) > limit else None
-        return Response({"pulkas": page, "cursor": following, "as_of": newest}, headers=NO_STORE)
-
-    return [deals, lines]
+    return [deals]
 
 
-def _known(player: str) -> None:
+def known(player: str) -> None:
     """Raises 404 for a text that Postgres cannot hold: nobody is called so."""
     if "\0" in player:
         raise Problem(404, "no_such_player", "There is no such player.")

@@ -14,6 +14,7 @@ from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
 from services.ledger.readers import Readers
 from services.ledger.sheet_api import sheet_routes
+from services.ledger.statement_api import statement_routes
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS
 from shared.projections.follow import Pace
@@ -36,6 +37,7 @@ def create(settings: Settings) -> Service:
         *sheet_routes(ledger.desk),
         *audit_routes(ledger.desk),
         *player_routes(ledger.desk),
+        *statement_routes(ledger.desk),
         *export_routes(ledger.desk),
     ]
     return Service(name="ledger", routes=routes, start=ledger.start, drain=ledger.drain, stop=ledger.stop, health=ledger.health)

@@ -17,6 +17,7 @@ from services.ledger.drawn_sheet import drawn_sheet
 from services.ledger.printed_sheet import CONTENT_POLICY, PrintedDeal, PrintedTerms, printed_sheet
 from services.ledger.score_sheet import Score
 from services.ledger.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
+from services.ledger.statement_lines import since_the_settlement
 from services.ledger.tables import Table
 from shared.rules.ending import outcome_of
 from shared.web.auth import Caller
@@ -48,9 +49,10 @@ def sheet_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
             chosen = await sections.chosen(connection, seen.sight, section)
             played = await score_sheet.read(connection, table_id, chosen.last_deal, after=chosen.section.deals_before)
             own = await own_entries.by_hand(connection, seen.sight.table, chosen.section, chosen.last_deal)
+            since = await since_the_settlement(connection, seen.sight.table)
         table = seen.sight.table
         kept = None if own is None else own_entries.paper(chosen.section.sheet, own)
-        shown = score_sheet.score_sheet(table, chosen.section, played, kept) | chosen.marks | seen.marks
+        shown = score_sheet.score_sheet(table, chosen.section, played, kept) | since | chosen.marks | seen.marks
         if own is not None:
             shown["kept"] = own_entries.documents(own)
         if form == JSON:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -209,24 +209,7 @@ async def of_table(connection: Connection, table_id: str) -> list[Account]:
 
 
 # Whose tables a reader may know of: his own, and those open to all. `$2` is the reader, NULL without a token.
-_MAY_SEE: Final = "(t.open_to_all OR EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id AND own.player = $2))"
-
-
-async def read(connection: Connection, player: str, reader: str | None, before: tuple[int, str] | None, limit: int) -> list[dict[str, Any]]:
-    """The closed pulkas of `player` that `reader` may know of, newest first, at most `limit`, those after the key `before`."""
-    rows = await connection.fetch(
-        f"""
-        SELECT a.table_id, a.seat, a.closed_at AS at, a.net, a.rounded, a.payment, t.recorded FROM accounts a JOIN tables t USING (table_id)
-        WHERE a.player = $1 AND a.closed_at IS NOT NULL AND {_MAY_SEE}
-          AND ($3::bigint IS NULL OR (a.closed_at, a.table_id) < ($3, $4))
-        ORDER BY a.closed_at DESC, a.table_id DESC LIMIT $5
-        """,  # noqa: S608 - a constant of ours
-        player,
-        reader,
-        *(before or (None, None)),
-        limit,
-    )
-    return [dict(row) for row in rows]
+MAY_SEE: Final = "(t.open_to_all OR EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id AND own.player = $2))"
 
 
 async def deals_of(
@@ -240,7 +223,7 @@ async def deals_of(
         f"""
         SELECT w.seat, s.table_id, s.deal, s.revision, s.at, s.outcome, s.written, s.sheet
         FROM who_played w JOIN scores s USING (table_id, deal) JOIN tables t USING (table_id)
-        WHERE w.player = $1 AND {_MAY_SEE}
+        WHERE w.player = $1 AND {MAY_SEE}
           AND (t.status = 'over' OR s.deal + t.delay_deals <= t.deal
                OR EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id AND own.player = $2))
           AND ($3::bigint IS NULL OR (s.at, s.table_id, s.deal) < ($3, $4, $5::bigint))

@@ -13,6 +13,7 @@ from services.ledger.desk import Desk
 from services.ledger.export_api import export_routes
 from services.ledger.readers import Readers
 from services.ledger.sheet_api import sheet_routes
+from services.ledger.statement_api import statement_routes
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.address import TABLE_STREAMS
 from shared.events.keys import MasterKeys
@@ -84,6 +85,7 @@ async def site(projector, log, postgres_dsn, schema, tmp_path):
         sheet_routes,
         audit_routes,
         player_routes,
+        statement_routes,
         export_routes,
     )
     routes = [route for make in made for route in make(lambda: desk)]

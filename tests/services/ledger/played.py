@@ -27,14 +27,23 @@ class PlayedTable:
     """One table, played move by move into `log`."""
 
     def __init__(
-        self, log: EventLog, seed: int, *, partition: int = 0, players: int = 3, target: int | None = 6, **options: object
+        self,
+        log: EventLog,
+        seed: int,
+        *,
+        partition: int = 0,
+        players: int = 3,
+        target: int | None = 6,
+        people: int | None = None,
+        **options: object,
     ) -> None:
+        """Played by the lot `seed`; by the same people as other tables that are given the same `people`."""
         self._log = log
         self.draw = random.Random(seed)
         self._codec = TableCodec(KEYS)
         self.address: Address = table(new_id(bytes([partition]) + self.draw.randbytes(17)))
         self.id = self.address.id
-        self.seats = tuple(f"{seat}-player-{seed}" for seat in range(players))
+        self.seats = tuple(f"{seat}-player-{seed if people is None else people}" for seat in range(players))
         self._options = {"convention": "sochi", "terms": {}} | options
         self._players, self._target = players, target
         self.pulka = Pulka(table_id=self.id)
