@@ -101,7 +101,7 @@ async def test_the_statement_sums_to_zero(site, log):
         assert sum(Fraction(row["net"]) for row in found if row["table_id"] == played.id) == 0
     one = (await site.get(f"/players/{tables[0].seats[1]}/statement")).json()["pulkas"][0]
     (same,) = rows((await site.get(f"/export/statement?player={tables[0].seats[1]}")).text)
-    assert same == one | {"player": tables[0].seats[1]}
+    assert same == {name: one[name] for name in same.keys() & one.keys()} | {"player": tables[0].seats[1]}
 
 
 async def test_csv_and_parquet_say_the_same_as_ndjson(site, log):
