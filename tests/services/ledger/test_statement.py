@@ -18,6 +18,7 @@ from shared.events.address import TABLE_STREAMS
 from shared.projections.rebuild import fingerprint, rebuild
 from shared.rules.settlement import rounded
 from tests.services.ledger.played import PlayedTable
+from tests.services.ledger.test_recorded import recorded_table
 from tests.services.ledger.test_verify import codes
 
 pytestmark = pytest.mark.servers
@@ -114,6 +115,22 @@ async def test_an_annulment_takes_everything_back(site, log):
     assert {name: value for name, value in after.items() if name not in since} == {
         name: value for name, value in before.items() if name not in since
     }
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_pulka_that_was_recorded_is_posted_like_any_other(site, log, connection, named):
+    """Its settlement, a correction and an annulment; where nobody is known by name there is nobody to pay or to be paid."""
+    table = await recorded_table(log, seats=named)
+    net = exact(table.pulka.settlement["net"])
+    await table.correct(5, -5, 0, 0)
+    shown = await site.read(table, "/statement")
+    settled, corrected = shown["transactions"]
+    assert [settled["kind"], corrected["kind"]] == ["settlement", "correction"]
+    assert gained(settled, table.seats) == (net if named else [])
+    assert gained(corrected, table.seats) == ([5, -5, 0, 0] if named else [])
+    await table.annul()
+    assert {line["net"] for line in (await site.read(table, "/statement"))["results"]} == ({"0"} if named else set())
+    assert (await verify_table(log, table.address, connection))["problems"] == []
 
 
 async def test_nothing_is_posted_before_the_settlement(site, log):
