@@ -3,118 +3,168 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any, Final
 
-import asyncpg
 import click
 import msgspec
 from rich.console import Console
 from rich.progress import Progress
 
-from services.cli.composition import require_reachable
-from services.cli.logs import log_to
-from services.ledger.books import Books
+from services.cli.audit_access import Access, access, audit_settings, require_id
+from services.cli.audit_checkpoint import checkpoint
+from services.cli.audit_deal import deal
+from services.cli.audit_export import export
+from services.ledger.against import Kept, held_to, signed_in, wrong_with_file, wrong_with_signed
 from services.ledger.verify import tables_in, verify_table
-from shared.eventlog.port import EventLog, LogError
-from shared.events.address import TABLE_STREAMS, is_id, table
-from shared.projections.projection import Connection, schema_of
-from shared.web.log_connection import connected_log
-from shared.web.service import CannotStart, ServersUnreachable
-from shared.web.settings import Settings, masked, read_settings, variable
+from shared.events.address import TABLE_STREAMS, table
+from shared.events.chain import Problem
+from shared.events.checkpoint_document import KeptCheckpoint, key_id, read_kept
+from shared.web.service import CannotStart
+from shared.web.settings import Settings
 
 FAILED: Final = 1  # exit status: a verification failed
+KEY_DIGITS: Final = 64  # of a public key, hex
 Verdict = dict[str, Any]
+
+
+class Outcome(msgspec.Struct):
+    """What was found: a verdict a table; what is wrong with the checkpoints in log and rows; and about a kept one."""
+
+    tables: list[Verdict]
+    checkpoints: list[Problem]
+    signed: int
+    kept: Verdict | None
+
+    @property
+    def well(self) -> bool:
+        """Whether nothing is wrong."""
+        fine = self.kept is None or self.kept["verified"]
+        return fine and not self.checkpoints and all(verdict["verified"] for verdict in self.tables)
 
 
 @click.group()
 def audit() -> None:
-    """Check the log: hashes, deals, rules, and the rows made from them."""
+    """Check the log: hashes, deals, rules, and the rows made from them; sign what it holds, and hand it out to be checked."""
+
+
+for command in (checkpoint, deal, export):
+    audit.add_command(command)
 
 
 @audit.command()
 @click.argument("table_id", metavar="[TABLE]", required=False)
+@click.option("--against", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A checkpoint's file that was kept.")
+@click.option("--key", "keys", multiple=True, help="The club's public key, hex, or several: only these may have signed.")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
-def verify(table_id: str | None, *, as_json: bool) -> None:
-    """Verify TABLE, or every table of PULKA_NATS_URL against PULKA_POSTGRES_DSN.
+def verify(table_id: str | None, against: Path | None, keys: tuple[str, ...], *, as_json: bool) -> None:
+    """Verify TABLE, or every table of PULKA_NATS_URL against PULKA_POSTGRES_DSN, and against a kept checkpoint.
 
-    Exit status 1 when something is wrong; each problem names its revision.
+    Exit status 1 when something is wrong; each problem names its table and revision.
     """
-    settings = read_settings(os.environ)
-    for name in ("nats_url", "postgres_dsn"):
-        if not getattr(settings, name):
-            raise CannotStart(f"{variable(name)} is not set; `pulka up --json` tells both connections")
-    if table_id is not None and not is_id(table_id):
-        raise CannotStart(f"{table_id!r} is no table's id")
-    require_reachable(settings)
-    log_to(sys.stderr, "warning")  # standard output is the verdict's; retries and the like are no news
-    verdicts = asyncio.run(_verified(settings, table_id))
-    well = all(verdict["verified"] for verdict in verdicts)
+    if table_id is not None:
+        require_id(table_id)
+    trusted = frozenset(map(_public_key, keys))
+    kept = None if against is None else _read(against)
+    outcome = asyncio.run(_verified(audit_settings(), table_id, kept, trusted))
     if as_json:
-        click.echo(msgspec.json.encode(verdicts[0] if table_id is not None else {"verified": well, "tables": verdicts}))
+        click.echo(msgspec.json.encode(_told(outcome, single=table_id is not None)))
     else:
-        _say(verdicts, every=table_id is not None)
-    sys.exit(0 if well else FAILED)
+        _say(outcome, every=table_id is not None)
+    sys.exit(0 if outcome.well else FAILED)
 
 
-def _say(verdicts: list[Verdict], *, every: bool) -> None:
-    for verdict in verdicts:
+def _public_key(text: str) -> str:
+    try:
+        if len(bytes.fromhex(text)) * 2 == KEY_DIGITS == len(text):
+            return text.lower()
+    except ValueError:
+        pass
+    raise click.BadParameter("a public key is 64 hex digits", param_hint="--key")
+
+
+def _read(path: Path) -> KeptCheckpoint:
+    try:
+        return read_kept(path.read_bytes())
+    except msgspec.DecodeError as wrong:
+        raise CannotStart(f"{path} is no checkpoint's file: {wrong}") from None
+
+
+def _told(outcome: Outcome, *, single: bool) -> Verdict:
+    told: Verdict = dict(outcome.tables[0]) if single else {"verified": outcome.well, "tables": outcome.tables}
+    if outcome.signed and not single:
+        problems = msgspec.to_builtins(outcome.checkpoints)
+        told["checkpoints"] = {"verified": not problems, "signed": outcome.signed, "problems": problems}
+    if outcome.kept is not None:
+        told |= {"verified": outcome.well, "against": outcome.kept}
+    return told
+
+
+def _say(outcome: Outcome, *, every: bool) -> None:
+    for verdict in outcome.tables:
         if every or not verdict["verified"]:
             word = "verified" if verdict["verified"] else "NOT VERIFIED"
             click.echo(f"{verdict['table_id']}: {word}, {verdict['commits']} commits, head {verdict['head'][:16]}")
         for problem in verdict["problems"]:
             click.echo(f"  revision {problem['revision']}: {problem['code']}: {problem['message']}")
+    for wrong in outcome.checkpoints:
+        click.echo(f"checkpoint {wrong.revision}: {wrong.code}: {wrong.message}")
+    if outcome.kept is not None:
+        for problem in outcome.kept["problems"]:
+            click.echo(f"kept checkpoint: {problem['code']}: {problem['message']}")
+        if outcome.kept["verified"]:
+            click.echo(f"held against checkpoint {outcome.kept['number']}, signed by key {outcome.kept['key_id']}")
     if not every:
-        commits = sum(verdict["commits"] for verdict in verdicts)
-        wrong = sum(not verdict["verified"] for verdict in verdicts)
-        tables = "1 table" if len(verdicts) == 1 else f"{len(verdicts)} tables"
-        click.echo(f"{tables}, {commits} commits, {f'{wrong} not verified' if wrong else 'all verified'}")
+        commits = sum(verdict["commits"] for verdict in outcome.tables)
+        wrong_ones = sum(not verdict["verified"] for verdict in outcome.tables)
+        tables = "1 table" if len(outcome.tables) == 1 else f"{len(outcome.tables)} tables"
+        click.echo(f"{tables}, {commits} commits, {f'{wrong_ones} not verified' if wrong_ones else 'all verified'}")
 
 
-async def _verified(settings: Settings, table_id: str | None) -> list[Verdict]:
-    """One verdict a table. Raises `ServersUnreachable`, `CannotStart`."""
-    log = await connected_log(settings, "pulka audit", on_closed=None)
-    try:
-        connection = await _books(settings)
-        try:
-            return await (_one(log, connection, table_id) if table_id is not None else _all(log, connection))
-        finally:
-            await connection.close()
-    except LogError as wrong:
-        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
-    except asyncpg.UndefinedTableError:
-        raise CannotStart("this database has no books of the ledger; start it once") from None
-    except (OSError, asyncpg.PostgresError) as wrong:
-        raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
-    finally:
-        await log.close()
+async def _verified(settings: Settings, table_id: str | None, file: KeptCheckpoint | None, keys: frozenset[str]) -> Outcome:
+    """Raises `ServersUnreachable`, `CannotStart`."""
+    async with access(settings) as at:
+        events, about, kept = await signed_in(at.log), None, None
+        if file is not None:
+            problems = wrong_with_file(file, events, keys)
+            about = {"verified": not problems, "problems": msgspec.to_builtins(problems)}
+            if not problems:  # a forged one proves nothing about tables
+                kept = held_to(file)
+                about |= {"number": kept.number, "at": kept.at, "key": kept.key, "key_id": key_id(kept.key)}
+        if table_id is not None:
+            return Outcome([await _one(at, table_id, kept)], [], len(events), about)
+        wrong = await wrong_with_signed(at.log, at.readers, at.proofs, keys)
+        return Outcome(await _all(at, kept), wrong, len(events), about)
 
 
-async def _books(settings: Settings) -> Connection:
-    return await asyncpg.connect(settings.postgres_dsn, server_settings={"search_path": schema_of(Books(), settings.namespace)})
-
-
-async def _one(log: EventLog, connection: Connection, table_id: str) -> list[Verdict]:
-    verdict = await verify_table(log, table(table_id), connection)
+async def _one(at: Access, table_id: str, kept: Kept | None) -> Verdict:
+    verdict = await _table(at, table_id, kept)
     if not verdict["commits"] and not verdict["problems"]:
         raise CannotStart(f"the log knows no table {table_id}")
-    return [{"table_id": table_id, **verdict}]
+    return verdict
 
 
-async def _all(log: EventLog, connection: Connection) -> list[Verdict]:
-    """Every table that the log or the books know, the log's first."""
+async def _all(at: Access, kept: Kept | None) -> list[Verdict]:
+    """Every table that the log, the books or the checkpoint know, the log's first."""
     verdicts: list[Verdict] = []
     seen: set[str] = set()
     console = Console(stderr=True)
+    async with at.readers.reading() as connection:
+        known = [row["table_id"] for row in await connection.fetch("SELECT table_id FROM tables ORDER BY table_id")]
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("tables", total=await connection.fetchval("SELECT count(*) FROM tables"))
-        async with aclosing(tables_in(log, TABLE_STREAMS)) as addresses:
+        task = bar.add_task("tables", total=len(known))
+        async with aclosing(tables_in(at.log, TABLE_STREAMS)) as addresses:
             async for address in addresses:
                 seen.add(address.id)
-                verdicts.append({"table_id": address.id, **await verify_table(log, address, connection)})
+                verdicts.append(await _table(at, address.id, kept))
                 bar.advance(task)
-        lost = await connection.fetch("SELECT table_id FROM tables WHERE table_id <> ALL($1) ORDER BY table_id", list(seen))
-        verdicts += [{"table_id": row["table_id"], **await verify_table(log, table(row["table_id"]), connection)} for row in lost]
+        lost = sorted({*known, *(kept.leaves if kept is not None else ())} - seen)
+        verdicts += [await _table(at, table_id, kept) for table_id in lost]
     return verdicts
+
+
+async def _table(at: Access, table_id: str, kept: Kept | None) -> Verdict:
+    async with at.readers.reading() as connection:
+        return {"table_id": table_id, **await verify_table(at.log, table(table_id), connection, kept=kept)}

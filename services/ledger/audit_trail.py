@@ -165,6 +165,14 @@ async def last(connection: Connection, table_id: str, last_deal: int) -> Step | 
     return None if row is None else Step(*row)
 
 
+async def hashes(connection: Connection, table_id: str, last_revision: int) -> list[str]:
+    """The hashes of a table's commits up to a revision, in order."""
+    rows = await connection.fetch(
+        "SELECT hash FROM audit_trail WHERE table_id = $1 AND revision <= $2 ORDER BY revision", table_id, last_revision
+    )
+    return [row["hash"] for row in rows]
+
+
 async def moves_of(connection: Connection, table_id: str, deal: int, *, of_the_sheet: bool = True) -> list[dict[str, Any]]:
     """The moves of one deal in order, an unrevealed discard's cards null; with or without those about the sheet that players keep."""
     rows = await connection.fetch(

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from typing import Any, Final
 
 import asyncpg
 
 from services.ledger.api import audit_routes, player_routes, table_routes
+from services.ledger.audit_api import proof_routes
 from services.ledger.books import Books
 from services.ledger.desk import Desk
 from services.ledger.export_api import export_routes
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
+from services.ledger.proof_reads import ProofReads
+from services.ledger.proofs import Proofs
 from services.ledger.readers import Readers
 from services.ledger.sheet_api import sheet_routes
+from services.ledger.signing import Checkpoints, DailySigner, signing_key
 from services.ledger.statement_api import statement_routes
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS
@@ -39,6 +45,7 @@ def create(settings: Settings) -> Service:
         *player_routes(ledger.desk),
         *statement_routes(ledger.desk),
         *export_routes(ledger.desk),
+        *proof_routes(ledger.proofs),
     ]
     return Service(name="ledger", routes=routes, start=ledger.start, drain=ledger.drain, stop=ledger.stop, health=ledger.health)
 
@@ -52,6 +59,9 @@ class Ledger:
         self._projector: Projector | None = None
         self._readers: Readers | None = None
         self._desk: Desk | None = None
+        self._proofs: ProofReads | None = None
+        self._signer: DailySigner | None = None
+        self._signing: asyncio.Task[None] | None = None
 
     def desk(self) -> Desk:
         """What the handlers work with; raises 503 before the start and after the stop."""
@@ -59,15 +69,23 @@ class Ledger:
             raise unavailable("The ledger is not open.")
         return self._desk
 
+    def proofs(self) -> ProofReads:
+        """What the handlers of proofs work with; as `desk`."""
+        if self._proofs is None:
+            raise unavailable("The ledger is not open.")
+        return self._proofs
+
     async def start(self) -> None:
         """Connect and begin to follow. Raises `ServersUnreachable`, and `CannotStart` when the log is not the one that the books are of."""
-        settings, books = self._settings, Books()
+        settings, books, proofs = self._settings, Books(), Proofs(self._settings.namespace)
+        key = signing_key(settings)
         schema = schema_of(books, settings.namespace)
         self._log = await connected_log(settings, "pulka ledger")
         record = ParkingRecord(OwnEvents(self._log), books.name)
         self._projector = Projector(self._log, books, TABLE_STREAMS, settings.postgres_dsn, schema, PACE, record)
         self._readers = Readers(settings.postgres_dsn, schema)
         try:
+            await proofs.prepare(settings.postgres_dsn)
             await self._readers.open()
             await self._projector.start()
         except RefusedToRun as refused:
@@ -75,13 +93,24 @@ class Ledger:
         except (OSError, asyncpg.PostgresError) as wrong:
             raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
         self._desk = Desk(self._log, self._readers, self._projector.at_least)
+        self._proofs = ProofReads(self._desk, proofs)
+        checkpoints = Checkpoints(self._log, self._readers, proofs, settings.postgres_dsn)
+        self._signer = DailySigner(self._log, checkpoints, key, self._leads, lambda: int(time.time() * 1000))
+        self._signing = asyncio.create_task(self._signer.run())
+
+    def _leads(self) -> bool:
+        """Whether this instance is the one that signs: the holder of the first stream's lease."""
+        return self._projector is not None and self._projector.status()[0].state == "following"
 
     async def drain(self) -> None:
         """Nothing to end: reads are short."""
 
     async def stop(self) -> None:
         """Give up the leases and close everything, also what a start that failed has left."""
-        self._desk = None
+        self._desk = self._proofs = None
+        if self._signing is not None:
+            self._signing.cancel()
+            await asyncio.gather(self._signing, return_exceptions=True)
         if self._projector is not None:
             await self._projector.stop()
         if self._readers is not None:
@@ -90,15 +119,19 @@ class Ledger:
             await self._log.close()
 
     async def health(self) -> dict[str, Any]:
-        """`down` without Postgres or when a stream is refused; `degraded` while the log is away or the books are late."""
+        """`down` without Postgres or when a stream is refused; `degraded` while the log is away, the books are late or a
+        checkpoint was not signed.
+        """
         if self._log is None or self._projector is None or self._readers is None:
             return {"status": "down", "reason": "not started"}
         log, postgres, books = self._log.connected(), await self._readers.answers(), self._projector.health()
-        well = log and books["status"] == "ok"
+        refused = self._signer.problem if self._signer is not None else None
+        well = log and books["status"] == "ok" and refused is None
         return {
             "status": "down" if not postgres or books["status"] == "down" else "ok" if well else "degraded",
             "log": "connected" if log else "away",
             "durability": self._log.durability(),
             "postgres": "connected" if postgres else "away",
             "books": books,
+            "checkpoints": refused,
         }

@@ -7,13 +7,14 @@ With the read tables at hand their rows are held against the log too.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import aclosing
 from typing import Any
 
 import msgspec
 
 from services.ledger import audit_trail, deal_history, own_entries, postings, score_sheet, sections, statement, tables, who_played
+from services.ledger.against import Kept
 from services.ledger.audit_trail import Step
 from services.ledger.books import Books
 from services.ledger.deal_history import Revealed
@@ -30,6 +31,7 @@ from services.ledger.who_played import Part
 from shared.eventlog.port import EventLog, Recorded
 from shared.events.address import Address
 from shared.events.chain import ChainReport, Problem, verify_chain
+from shared.events.checkpoint_document import Leaf, leaf_of
 from shared.events.deal_proof import verify_deals
 from shared.events.draw_proof import verify_draw
 from shared.events.upcast import NewerSchema
@@ -82,12 +84,16 @@ async def read_rows(connection: Connection, address: Address) -> Rows:
 
 
 async def verify_table(
-    log: EventLog, address: Address, connection: Connection | None = None, last_revision: int | None = None
+    log: EventLog,
+    address: Address,
+    connection: Connection | None = None,
+    last_revision: int | None = None,
+    kept: Kept | None = None,
 ) -> dict[str, Any]:
     """`{"verified", "commits", "head", "problems"}` of one table, as far as `last_revision` if that is given.
 
     `connection` has the ledger's schema as its search path; without one only the log is checked. `head` is the last commit's hash.
-    Each problem is `{"revision", "code", "message"}`. Raises `Unavailable`.
+    Each problem is `{"revision", "code", "message"}`. With a kept checkpoint the table must be as it was signed too. Raises `Unavailable`.
     """
     rows = None if connection is None else await read_rows(connection, address)
     if rows and rows.skipped:  # the log decides what is left out: rows that were taken away would otherwise be explained by one more row
@@ -97,7 +103,7 @@ async def verify_table(
         records = records[:last_revision]
         rows = _until(rows, last_revision) if rows else None
     report = await asyncio.to_thread(
-        check, address, records, rows, last_revision is None
+        check, address, records, rows, last_revision is None, kept
     )  # some 0.3 s for a long pulka: others are served meanwhile
     return {
         "verified": report.verified,
@@ -123,9 +129,18 @@ async def tables_in(log: EventLog, streams: Sequence[str]) -> AsyncGenerator[Add
                     break
 
 
-def check(address: Address, records: Sequence[Recorded], rows: Rows | None, whole: bool = True) -> ChainReport:  # noqa: FBT001, FBT002 - handed to a thread
+def check(
+    address: Address,
+    records: Sequence[Recorded],
+    rows: Rows | None,
+    whole: bool = True,  # noqa: FBT001, FBT002 - handed to a thread
+    kept: Kept | None = None,
+) -> ChainReport:
     """All checks of one table's commits, from the first on, in the order of the log."""
-    known: Mapping[int, str] = {step.revision: step.hash for step in rows.steps} if rows else {}
+    known: dict[int, str] = {step.revision: step.hash for step in rows.steps} if rows else {}
+    leaf = kept.leaves.get(address.id) if kept is not None else None
+    if leaf is not None:
+        known[leaf.revision] = leaf.head
     chain = verify_chain([recorded.data for recorded in records], address.subject, known)
     if not chain.verified:
         return chain  # what follows from damaged commits would only repeat it
@@ -138,10 +153,21 @@ def check(address: Address, records: Sequence[Recorded], rows: Rows | None, whol
     except (NewerSchema, msgspec.ValidationError) as unreadable:
         problems.append(Problem(0, "unreadable", f"An event is none that this program knows ({type(unreadable).__name__})."))
     else:
+        if kept is not None and lines:
+            problems += not_as_signed(lines, leaf, kept)
         problems += [*drawn, *(problem for proof in proofs for problem in proof.problems), *by_the_rules(address.id, lines)]
     if rows and (lines or rows.skipped or rows.parked):
         problems += _books_differ(records, lines, rows, whole=whole)
     return ChainReport(not problems, chain.commits, chain.head, tuple(problems))
+
+
+def not_as_signed(lines: Sequence[Line], leaf: Leaf | None, kept: Kept) -> Iterator[Problem]:
+    """What of a table whose chain holds, also to the signed head, is not as the checkpoint has it."""
+    if leaf is None:
+        if kept.should_hold(lines[0].commit.at):
+            yield Problem(1, "added", f"This table says that it began before checkpoint {kept.number}, which does not have it.")
+    elif leaf_of(leaf.table, [line.table.hash for line in lines[: leaf.revision]]) != leaf:
+        yield Problem(leaf.revision, "checkpoint_tree", "The signed tree is not that of these commits, though the signed head is.")
 
 
 def _until(rows: Rows, revision: int) -> Rows:

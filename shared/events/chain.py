@@ -171,12 +171,12 @@ class _Chain:
 
     def _find_missing(self, chain: Mapping[int, _Link]) -> None:
         before = 0
-        for revision in sorted({*chain, *self._lost, *self._known}):
+        for revision in sorted({*chain, *self._lost}):
             if revision - before > 1:
                 self._note_absent(chain, before + 1, revision - 1)
-            if revision not in chain and revision not in self._lost:
-                self._note_absent(chain, revision, revision)
-            before = max(before, revision)
+            before = revision
+        if (end := max(self._known, default=0)) > before:
+            self._note_absent(chain, before + 1, end)
 
     def _note_absent(self, chain: Mapping[int, _Link], first: int, last: int) -> None:
         after = chain.get(last + 1)

@@ -36,7 +36,16 @@ class Leaf(msgspec.Struct, frozen=True, array_like=True):
     @property
     def entry(self) -> bytes:
         """What is hashed as its leaf in the checkpoint's tree."""
-        return _encode({"table": self.table, "revision": self.revision, "head": self.head, "tree": self.tree})
+        return _encode(_Entry(self.table, self.revision, self.head, self.tree))
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """A leaf as it is hashed: an object with its fields in this order."""
+
+    table: str
+    revision: int
+    head: str
+    tree: str
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -131,9 +140,14 @@ def root_over(leaves: Iterable[Leaf]) -> str:
     return merkle.root(one.entry for one in leaves).hex()
 
 
-def path_in(entries: Sequence[bytes], place: int) -> Path:
+def path_in(tree: merkle.Tree, place: int) -> Path:
     """The way up from the entry at `place`. Raises `IndexError`."""
-    return Path(place, len(entries), tuple(one.hex() for one in merkle.path(entries, place)))
+    return Path(place, tree.count, tuple(one.hex() for one in tree.path(place)))
+
+
+def tree_of(leaves: Iterable[Leaf]) -> merkle.Tree:
+    """The checkpoint's tree over leaves in order."""
+    return merkle.Tree(one.entry for one in leaves)
 
 
 def sign(key: SigningKey, number: int, at: int, leaves: Sequence[Leaf], before: Signed | None) -> Signed:

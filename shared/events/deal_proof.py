@@ -47,6 +47,29 @@ class DealReport(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...]
 
 
+class RecomputedDeal(msgspec.Struct, frozen=True):
+    """A revealed deal with all that it follows from, and what follows: anybody can do the sum again (docs/events.md: The deal's proof).
+
+    `seeds` are (seat, text) in the order of the log; `hands` (by seat, `""` for who rests) and `talon` are recomputed, not those that were
+    revealed; `problems` say where the two differ, or a promise or a box does not fit.
+    """
+
+    table: str
+    number: int
+    algorithm: int
+    rules_digest: str
+    players: int
+    dealer: int
+    commitment: str
+    server_seed: str
+    seeds: tuple[tuple[int, str], ...]
+    cut_at: int
+    hands: tuple[str, ...]
+    talon: str
+    verified: bool
+    problems: tuple[Problem, ...]
+
+
 class _Deal(msgspec.Struct):
     """What the log says about a deal before it is revealed."""
 
@@ -76,7 +99,44 @@ def verify_deal(commits: Iterable[Commit], number: int) -> DealReport | None:
     return next((report for report in _reports(commits) if report.number == number), None)
 
 
+def recompute(commits: Iterable[Commit], number: int) -> RecomputedDeal | None:
+    """Shuffles and deals deal `number` once more, from one table's commits; None while it is not revealed.
+
+    Raises as `verify_deals`, and `ValueError` for a revealed deal that no sum leads to (it lacks a cut, or has a seed that is none).
+    """
+    for deal, revealed, report in _proofs(commits):
+        if deal.started.number == number:
+            return None if revealed is None else _recomputed(deal, revealed, report)
+    return None
+
+
+def _recomputed(deal: _Deal, revealed: DealRevealed, report: DealReport) -> RecomputedDeal:
+    if deal.cut is None or deal.started.algorithm not in ALGORITHMS:
+        raise ValueError(f"deal {deal.started.number} was not cut, or dealt in a way that is not known here")
+    hands, talon = _dealt_again(deal, deal.cut.at, revealed.server_seed)
+    return RecomputedDeal(
+        table=deal.table_id,
+        number=deal.started.number,
+        algorithm=deal.started.algorithm,
+        rules_digest=deal.opened.rules_digest,
+        players=deal.opened.players,
+        dealer=deal.started.dealer,
+        commitment=deal.started.commitment,
+        server_seed=revealed.server_seed,
+        seeds=deal.seeds,
+        cut_at=deal.cut.at,
+        hands=hands,
+        talon=talon,
+        verified=report.verified,
+        problems=report.problems,
+    )
+
+
 def _reports(commits: Iterable[Commit]) -> Iterator[DealReport]:
+    return (report for _, _, report in _proofs(commits))
+
+
+def _proofs(commits: Iterable[Commit]) -> Iterator[tuple[_Deal, DealRevealed | None, DealReport]]:
     opened: PulkaOpened | None = None
     deal: _Deal | None = None
     for commit in commits:
@@ -86,20 +146,20 @@ def _reports(commits: Iterable[Commit]) -> Iterator[DealReport]:
                     opened = _agreed(opened, event)
                 case SealedDealStarted() if opened is not None:
                     if deal is not None:
-                        yield _never_revealed(deal)
+                        yield deal, None, _never_revealed(deal)
                     deal = _Deal(address.from_subject(commit.aggregate).id, opened, event, commit.revision)
                 case DealRevealed() if deal is not None:
-                    yield _proved(deal, event, commit.revision)
+                    yield deal, event, _proved(deal, event, commit.revision)
                     deal = None
                 case PulkaClosed() if deal is not None:
-                    yield _never_revealed(deal)
+                    yield deal, None, _never_revealed(deal)
                     deal = None
                 case _ if deal is not None:
                     _collect(deal, event)
                 case _:
                     pass
     if deal is not None:
-        yield _report(deal, None, ())
+        yield deal, None, _report(deal, None, ())
 
 
 def _agreed(before: PulkaOpened | None, event: PulkaOpened | NewcomerSeated) -> PulkaOpened | None:
@@ -207,20 +267,18 @@ def _fits(box: Sealed | str, text: str | None, salt: str) -> bool:
 
 
 def _cards(deal: _Deal, cut_at: int, revealed: DealRevealed) -> Complaints:
-    started = deal.started
-    hands, talon = shuffle.deal_cards(
-        revealed.server_seed,
-        deal.table_id,
-        started.number,
-        deal.opened.rules_digest,
-        deal.seeds,
-        cut_at,
-        deal.opened.players,
-        started.dealer,
-    )
+    hands, talon = _dealt_again(deal, cut_at, revealed.server_seed)
     if (hands, talon) != (revealed.hands, revealed.talon):
         yield "shuffle", "The cards are not those that seeds and cut give."
     if deal.discarded is not None and revealed.discard is not None:
         held = {*revealed.hands[deal.discarded.seat].split(), *revealed.returned.get("talon", revealed.talon).split()}
         if not held.issuperset(revealed.discard.split()):
             yield "discard", "The discard was not in the declarer's twelve cards."
+
+
+def _dealt_again(deal: _Deal, cut_at: int, server_seed: str) -> tuple[tuple[str, ...], str]:
+    """Hands and talon as seeds and cut give them. Raises `ValueError`."""
+    opened, started = deal.opened, deal.started
+    return shuffle.deal_cards(
+        server_seed, deal.table_id, started.number, opened.rules_digest, deal.seeds, cut_at, opened.players, started.dealer
+    )

@@ -56,12 +56,16 @@ class ParkedSkipped(LedgerEvent, frozen=True, tag="ParkedSkipped"):
 
 
 class CheckpointSigned(LedgerEvent, frozen=True, tag="CheckpointSigned"):
-    """The heads of all tables were signed: `signed` is the text that was, to the byte, `signature` (hex) that of `key` (public, hex)."""
+    """The heads of all tables were signed: `signed` is the text that was, to the byte, `signature` (hex) that of `key` (public, hex).
+
+    `cut`: by stream the sequence up to which commits are in it.
+    """
 
     number: int
     signed: str
     signature: str
     key: str
+    cut: dict[str, int] = {}
 
 
 class TableArchived(LedgerEvent, frozen=True, tag="TableArchived"):

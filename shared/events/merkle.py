@@ -60,22 +60,41 @@ def root(entries: Iterable[bytes]) -> bytes:
     return growing.root
 
 
-def path(entries: Sequence[bytes], place: int) -> tuple[bytes, ...]:
-    """What proves that the entry at `place` (from 0) is one of `entries`: the hashes beside the way up, the lowest first.
+class Tree:
+    """A tree with all its nodes, 64 bytes an entry, for many paths."""
 
-    Raises `IndexError` for a place that is none.
-    """
-    if not 0 <= place < len(entries):
-        raise IndexError(place)
-    level, beside = [leaf(entry) for entry in entries], []
-    while len(level) > 1:
-        neighbour = place ^ 1
-        if neighbour < len(level):
-            beside.append(level[neighbour])
-        pairs = [node(level[at], level[at + 1]) for at in range(0, len(level) - 1, 2)]
-        level = pairs + level[len(level) - len(level) % 2 :]  # the odd one moves up
-        place //= 2
-    return tuple(beside)
+    def __init__(self, entries: Iterable[bytes]) -> None:
+        level = [leaf(entry) for entry in entries]
+        self._levels = [level]
+        while len(level) > 1:
+            pairs = [node(level[at], level[at + 1]) for at in range(0, len(level) - 1, 2)]
+            level = pairs + level[len(level) - len(level) % 2 :]  # the odd one moves up
+            self._levels.append(level)
+
+    @property
+    def count(self) -> int:
+        """How many entries there are."""
+        return len(self._levels[0])
+
+    @property
+    def root(self) -> bytes:
+        """The root over them."""
+        return self._levels[-1][0] if self.count else NOTHING
+
+    def path(self, place: int) -> tuple[bytes, ...]:
+        """What proves that the entry at `place` (from 0) is one of them: the hashes beside the way up, the lowest first.
+
+        Raises `IndexError` for a place that is none.
+        """
+        if not 0 <= place < self.count:
+            raise IndexError(place)
+        steps = ((level, (place >> height) ^ 1) for height, level in enumerate(self._levels))
+        return tuple(level[neighbour] for level, neighbour in steps if neighbour < len(level))
+
+
+def path(entries: Sequence[bytes], place: int) -> tuple[bytes, ...]:
+    """The path of one of `entries`; as `Tree.path`."""
+    return Tree(entries).path(place)
 
 
 def root_of(entry: bytes, place: int, count: int, beside: Sequence[bytes]) -> bytes | None:

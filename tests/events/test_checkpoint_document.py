@@ -11,6 +11,7 @@ import pytest
 from shared.events import checkpoint_document as document
 from shared.events.checkpoint_document import FIRST, Leaf, Proof, Signed
 from shared.events.keys import SigningKey
+from shared.events.merkle import Tree
 
 KEY, FORMER = SigningKey("s1", b"k" * 32), SigningKey("s0", b"f" * 32)
 OURS = frozenset({KEY.public, FORMER.public})
@@ -117,9 +118,9 @@ def proof(table, revision):
     return Proof(
         revision,
         made[revision - 1],
-        document.path_in(list(map(bytes.fromhex, made)), revision - 1),
+        document.path_in(Tree(map(bytes.fromhex, made)), revision - 1),
         LEAVES[place],
-        document.path_in([leaf.entry for leaf in LEAVES], place),
+        document.path_in(document.tree_of(LEAVES), place),
         ONE,
     )
 

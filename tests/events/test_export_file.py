@@ -17,7 +17,7 @@ ONE, TWO = "3-" + "a" * 26, "0-" + "b" * 26
 COMMITS = {ONE: [b'{"aggregate":"one","n":1}', b'{"aggregate":"one","n":2}'], TWO: [b'{"table":"looks like another line"}', "{“}".encode()]}
 LEAVES = document.in_order(document.leaf_of(table, [hash_of(data) for data in commits]) for table, commits in COMMITS.items())
 SIGNED = document.sign(SigningKey("s1", b"k" * 32), 1, 1000, LEAVES, None)
-PATHS = [document.path_in([leaf.entry for leaf in LEAVES], place) for place in range(2)]
+PATHS = [document.path_in(document.tree_of(LEAVES), place) for place in range(2)]
 
 
 def written(*, sequences=()):

@@ -82,5 +82,6 @@ def test_the_root_binds_every_entry_and_their_order(entries, data):
     for count, entry in enumerate(entries, 1):
         growing.add(entry)
         assert growing.root == merkle.root(entries[:count])
+    assert merkle.Tree(entries).root == merkle.root(entries)
     with pytest.raises(IndexError):
         merkle.path(entries, len(entries))

@@ -1,0 +1,703 @@
+"""Checks an export of a Pulka club with nothing but Python 3.9: `python3 verify.py EXPORT [--key PUBLIC_KEY] [--json]`.
+
+Written from the documents alone (docs/formats.md: Export file; docs/events.md); imports nothing of Pulka's. It checks the file's counts and
+digest, every table's chain of hashes, every revealed deal (the server's promise, the shuffle from all seeds and the cut, the dealt hands,
+what lay in the sealed boxes), who drew for seats, who took which trick, that settlements sum to nothing, and the proofs up to the signed
+checkpoint. Exit status: 0 all holds, 1 something is wrong and is named, 2 no such file or usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import hmac
+import itertools
+import json
+import multiprocessing
+import os
+import re
+import sys
+import zlib
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+ZEROS = "0" * 64
+CONTROL = (b'{"table":', b'{"checkpoint":', b'{"proof":', b'{"end":')
+TEXT = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
+ENVELOPE = re.compile(  # a commit's fields in their order, up to its events: no text inside them can pass for the hash
+    rb'\{"aggregate":"([a-z0-9.-]+)","revision":([1-9][0-9]*),"schema":[0-9]+,"at":([0-9]+),"actor":%b,"command_id":%b,'
+    rb'"command_digest":%b,"cause":(?:null|%b),"correlation":(?:null|%b),"prev_hash":"([0-9a-f]{64})","events":\[' % ((TEXT,) * 5)
+).match
+LEAF = ("table", "revision", "head", "tree")
+UNREADABLE = (ValueError, KeyError, TypeError, IndexError, AttributeError, StopIteration, RecursionError)  # of what is not as described
+
+# A problem is (table or None, revision or 0, code, sentence); inside of a deal (code, sentence).
+
+
+# ---- the chain: revision, aggregate and the hash of the commit before, in every commit -------------------------------------------------
+
+
+def intact(subject: str, lines: list, head: str) -> list | None:
+    """The commits' hashes (32 bytes each) when the chain holds from the first line to `head`; None when anything is amiss."""
+    ours, before, hashes = subject.encode(), ZEROS.encode(), []
+    for number, line in enumerate(lines, 1):
+        found = ENVELOPE(line)
+        if found is not None and line.count(b'"prev_hash"') == 1:
+            told = found.group(1, 4), int(found[2])
+        else:  # of a later version, with fields that this program does not know, or damaged
+            commit = read_commit(line)
+            told = commit and ((commit["aggregate"].encode(), commit["prev_hash"].encode()), commit["revision"])
+        if told != ((ours, before), number):
+            return None
+        digest = hashlib.sha256(line)
+        hashes.append(digest.digest())
+        before = digest.hexdigest().encode()
+    return hashes if before.decode() == head else None
+
+
+def no_field_twice(pairs: list) -> dict:
+    """A JSON object; two readers would understand different things by a field that stands twice."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("a field stands twice")
+    return fields
+
+
+def read_commit(line: bytes) -> dict | None:
+    """The commit in a line, or None when it is none."""
+    try:
+        commit = json.loads(line.decode(), object_pairs_hook=no_field_twice)
+        kinds = {"aggregate": str, "prev_hash": str, "revision": int, "at": int, "events": list}
+        if all(type(commit[name]) is kind for name, kind in kinds.items()):
+            return {name: commit[name] for name in kinds} | {"hash": hashlib.sha256(line).hexdigest()}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        pass
+    return None
+
+
+def events_of(line: bytes) -> list:
+    """A commit's events: the list after its envelope, and nothing behind it; raises `ValueError` for what is no commit."""
+    try:
+        return json.loads(line[line.index(b',"events":[') + 10 : -1])
+    except ValueError:
+        commit = read_commit(line)  # see `intact`
+        if commit is None:
+            raise
+        return commit["events"]
+
+
+def wrong_in_chain(table: str, subject: str, lines: list, count: int, head: str) -> Iterator[tuple]:
+    """What is wrong with a chain that does not hold, by revision. Blames as few commits as explain it."""
+    chain, lost, order = {}, set(), []
+    for revision, code, why in placed(subject, [read_commit(line) for line in lines], chain, lost, order):
+        yield table, revision, code, why
+    yield from ((table, one, "swapped", "it stands out of its place") for one in out_of_place(order))
+    yield from ((table, first, "missing", why) for first, why in gaps({*chain, *lost}, count if len(lines) < count else 0))
+    last = max([count if len(lines) < count else 0, *chain, *lost])
+    changed = list(blamed(chain, last, head))
+    yield from ((table, one, "changed", "its bytes are not those that were stored") for one in changed)
+    latest = 0
+    for one in sorted(chain.keys() - changed):  # the time in a changed commit proves nothing
+        if chain[one]["at"] < latest:
+            yield table, one, "time_back", "it is earlier than the one before"
+        latest = max(latest, chain[one]["at"])
+
+
+def gaps(there: set, count: int) -> Iterator[tuple]:
+    """(first revision, sentence) of every run of commits that is missing, up to the last one that is there or announced."""
+    ends = [*sorted(there), *([count + 1] if count > max(there, default=0) else [])]
+    for before, one in zip([0, *ends], ends):
+        if one - before > 1:
+            yield before + 1, "this commit is missing" if one - before == 2 else f"this and all up to {one - 1} are missing"
+
+
+def placed(subject: str, commits: list, chain: dict, lost: set, order: list) -> Iterator[tuple]:
+    """Fills `chain` (commits by revision), `lost` (revisions where something else lies) and `order` (revisions as they lie)."""
+    expected = 1
+    for place, commit in enumerate(commits):
+        before, after = chain.get(expected - 1), commits[place + 1] if place + 1 < len(commits) else None
+        if commit is None:
+            lost.add(expected)
+            yield expected, "unreadable", "what stands here is no commit"
+        elif commit["aggregate"] != subject and (not follows(before, commit) or (after and after["aggregate"] == commit["aggregate"])):
+            lost.add(expected)
+            yield expected, "foreign", f"a commit of {commit['aggregate']} stands here"
+        else:
+            if commit["revision"] != expected and follows(before, commit) and not links(commit, after):
+                yield expected, "changed", f"it calls itself revision {commit['revision']}"
+                commit["revision"] = expected
+            expected = commit["revision"]
+            if expected not in chain:
+                order.append(expected)
+                chain[expected] = commit
+            else:
+                yield expected, "added", "there is a second commit with this revision"
+                if follows(chain.get(expected - 1), commit) and links(commit, after):
+                    chain[expected] = commit
+        expected += 1
+
+
+def blamed(chain: dict, last: int, head: str) -> Iterator[int]:
+    """The fewest revisions whose change explains every broken link, the last one being to `head`: one between two broken links, else the
+    earlier end of one.
+    """
+    told = {one: chain[one + 1]["prev_hash"] for one in chain if one + 1 in chain}
+    if last in chain:
+        told[last] = head
+    broken = {one for one in told if chain[one]["hash"] != told[one]}  # the link from `one` to the next is
+    if 1 in chain and chain[1]["prev_hash"] != ZEROS:
+        broken.add(0)
+    for one in sorted(broken):
+        if one + 1 in broken or one == 0:
+            yield one + 1
+        elif one - 1 not in broken:
+            yield one
+
+
+def follows(before: dict | None, commit: dict) -> bool:
+    """Whether `commit` names the hash of `before`, None standing for the beginning."""
+    return commit["prev_hash"] == (ZEROS if before is None else before["hash"])
+
+
+def links(commit: dict, after: dict | None) -> bool:
+    """Whether the next line goes on from `commit`."""
+    return after is not None and after["prev_hash"] == commit["hash"]
+
+
+def out_of_place(order: list) -> list:
+    """The fewest numbers that must be taken out so that the others rise."""
+    ends, length = [], []
+    for one in order:
+        place = bisect_left(ends, one)
+        ends[place : place + 1] = [one]
+        length.append(place + 1)
+    wanted, moved = len(ends), []
+    for one, reached in zip(reversed(order), reversed(length)):
+        if reached == wanted:
+            wanted -= 1
+        else:
+            moved.append(one)
+    return sorted(moved)
+
+
+# ---- the deals: what the server promised, and what follows from it ---------------------------------------------------------------------
+
+
+def framed(*parts: str | bytes | int) -> bytes:
+    """Each part behind its length in four bytes."""
+    data = [part if isinstance(part, bytes) else str(part).encode() for part in parts]
+    return b"".join(len(part).to_bytes(4, "big") + part for part in data)
+
+
+def keyed(key: bytes, *parts: str | bytes | int) -> bytes:
+    """HMAC-SHA-256."""
+    return hmac.digest(key, framed(*parts), "sha256")
+
+
+def shuffled(key: bytes) -> list:
+    """The deck in the order that `key` makes, the top card first."""
+    deck = [rank + suit for suit in "SCDH" for rank in "789TJQKA"]
+    stream = itertools.chain.from_iterable(keyed(key, "pulka stream 1", block) for block in itertools.count())
+    for last in range(31, 0, -1):
+        mask = (1 << last.bit_length()) - 1
+        place = next(draw for draw in (byte & mask for byte in stream) if draw <= last)
+        deck[last], deck[place] = deck[place], deck[last]
+    return deck
+
+
+def dealt(seed: bytes, about: tuple, seeds: list, cut: int, players: int, dealer: int) -> tuple:
+    """Hands by seat and talon, as they are revealed."""
+    deck = shuffled(keyed(seed, "pulka shuffle 1", *about, cut, *seeds))
+    cards = iter(deck[cut:] + deck[:cut])
+    order = [(dealer + step) % players for step in ((1, 2, 4) if players == 5 else (1, 2, 3))]
+    hands, talon = [[] for _ in range(max(3, players))], ""
+    for _ in range(5):
+        for seat in [1 - dealer, dealer, 2] if players == 2 else order:
+            hands[seat] += [next(cards), next(cards)]
+        talon = talon or " ".join([next(cards), next(cards)])
+    return [" ".join(sorted(hand, key=lambda card: ("SCDH".index(card[1]), "AKQJT987".index(card[0])))) for hand in hands], talon
+
+
+def promise(seed: bytes, about: tuple) -> str:
+    """What the server publishes before the cut."""
+    return hashlib.sha256(framed("pulka commitment 1", seed, *about)).hexdigest()
+
+
+def boxed(salt: bytes, text: str) -> str:
+    """The digest that stands on a sealed box."""
+    return hashlib.sha256(salt + text.encode()).hexdigest()
+
+
+def wrong_in_deal(table: str, opened: dict, deal: dict, told: dict) -> Iterator[tuple]:
+    """What is wrong with a revealed deal; `deal` holds its events by type, `told` is `DealRevealed`."""
+    if not ("DeckCut" in deal and "CardsDealt" in deal) or deal["DealStarted"][0]["number"] != told["number"]:
+        yield "incomplete", "a deal was revealed that was not started, cut and dealt"
+        return
+    started, cut = deal["DealStarted"][0], deal["DeckCut"][0]["at"]
+    seed, about = bytes.fromhex(told["server_seed"]), (table, told["number"], opened["rules_digest"])
+    if (started["algorithm"], len(seed), cut in range(4, 29)) != (1, 32, True):
+        yield "malformed", "the shuffle is none that this program knows, the seed is not 32 bytes, or the cut not 4 to 28"
+        return
+    if promise(seed, about) != started["commitment"]:
+        yield "commitment", "the server's seed is not the one that it had committed to"
+    seeds = [part for event in deal.get("SeedAdded", ()) for part in (event["seat"], event["seed"])]
+    if dealt(seed, about, seeds, cut, opened["players"], started["dealer"]) != (told["hands"], told["talon"]):
+        yield "shuffle", "the cards are not those that seeds and cut give"
+    for label, box, text in boxes_of(deal, told):
+        salt = keyed(seed, "pulka salt 1", label)[:16]
+        if (box != text) if isinstance(box, str) else (text is None or boxed(salt, text) != box["digest"]):
+            yield "digest", f"what was revealed as {label} is not what was sealed"
+    for label, salt in told["salts"].items():
+        if salt != keyed(seed, "pulka salt 1", label)[:16].hex():
+            yield "salt", f"the salt of {label} does not follow from the server's seed"
+    if not all(held_at_discard(event, told) for event in deal.get("CardsDiscarded", ())[-1:]):
+        yield "discard", "the discard was not in the declarer's twelve cards"
+
+
+def held_at_discard(event: dict, told: dict) -> bool:
+    """Whether the cards that were put away were the declarer's."""
+    held = f"{told['hands'][event['seat']]} {told.get('returned', {}).get('talon', told['talon'])}".split()
+    return set((told["discard"] or "").split()) <= set(held)
+
+
+def boxes_of(deal: dict, told: dict) -> Iterator[tuple]:
+    """(label of the salt, box, what was revealed of it): whatever the deal had sealed."""
+    cards, returned = deal["CardsDealt"][0], told.get("returned", {})
+    yield "server_seed", deal["DealStarted"][0]["server_seed"], told["server_seed"]
+    yield "talon", cards["talon"], told["talon"]
+    yield from ((f"hand:{seat}", box, told["hands"][seat]) for seat, box in enumerate(cards["hands"]))
+    given_back = "TalonReturned" in deal  # by who had taken it too early (3.3.17); another one was drawn instead
+    for event in deal.get("DarkTalonTaken", ()):
+        yield ("returned_talon", event["cards"], returned.get("talon")) if given_back else ("talon", event["cards"], told["talon"])
+    yield from (("discard", event["cards"], told["discard"]) for event in deal.get("CardsDiscarded", ())[-1:])
+    yield from ((f"seen:{event['hand']}", event["cards"], told["hands"][event["hand"]]) for event in deal.get("HandSeen", ()))
+    for event in deal.get("TalonReturned", ())[-1:]:
+        yield from ((f"returned_{what}", event[what], returned.get(what)) for what in ("hand", "talon"))
+
+
+def wrong_in_draw(table: str, opened: dict, started: dict, drawn: list, told: dict) -> Iterator[tuple]:
+    """What is wrong with a draw for seats: its cards follow from a seed and the places that were named, the lowest card sits first."""
+    seed, digest = bytes.fromhex(told["server_seed"]), opened["rules_digest"]
+    if promise(seed, (table, 0, digest)) != started["commitment"]:
+        yield "commitment", "the server's seed in the draw is not the one that it had committed to"
+    if boxed(keyed(seed, "pulka salt 1", "server_seed")[:16], told["server_seed"]) != started["server_seed"]["digest"]:
+        yield "digest", "the seed that was told is not the one that had been sealed"
+    named = [part for event in drawn for part in (event["seat"], event["place"])]
+    deck = shuffled(keyed(seed, "pulka draw 1", table, digest, *named))
+    cards = [deck[event["place"] - 1] for event in drawn]
+    lowest_first = sorted(range(len(cards)), key=lambda one: ("A789TJQK".index(cards[one][0]), "SCDH".index(cards[one][1])))
+    if (cards, [opened["seats"][one] for one in lowest_first]) != (told["cards"], told["seats"]):
+        yield "draw", "cards or seats are not those that seed and places give"
+
+
+def wrong_in_tricks(deal: dict, tricks: list) -> Iterator[tuple]:
+    """Who took a trick of three cards (the highest trump, else the highest of the suit led), unless acts were taken back or ruled on."""
+    if deal.keys() & {"ActTakenBack", "TricksTakenBack", "TrickForfeited", "CardGiven", "Ruled"}:
+        return
+    contracts = [event["contract"] for event in deal.get("ContractDeclared", ())]
+    trump = contracts[-1][-1] if contracts and contracts[-1][-1] in "SCDH" and contracts[-1] != "misere" else ""
+    for won, cards, talon in tricks:
+        if len(cards) == 3 and not talon:  # a talon card may lead an all-pass trick and win it for the dealer
+            suits = (cards[0][1][1], trump)
+            best = max(cards, key=lambda one: ((one[1][1] in suits) + (one[1][1] == trump), "789TJQKA".index(one[1][0])))
+            if best[0] != won["seat"]:
+                yield "trick", f"trick {won['number']} went to seat {won['seat']}, its highest card was seat {best[0]}'s"
+
+
+class Game:
+    """A table's events, one after another; `take` tells what is wrong with the next."""
+
+    def __init__(self, table: str) -> None:
+        self.table, self.revealed = table, 0
+        self.opened, self.draw, self.drawn = {}, {}, []
+        self.deal, self.tricks, self.trick, self.talon = {}, [], [], False
+
+    def take(self, event: dict) -> Iterator[tuple]:
+        """(code, sentence) of everything that this event shows to be wrong."""
+        name = event["type"]
+        if name in ("DealStarted", "PulkaClosed") and self.deal:
+            yield "not_revealed", f"deal {self.deal['DealStarted'][0]['number']} is over and was not revealed"
+        if name == "DealStarted":
+            self.deal, self.tricks, self.trick, self.talon = {name: [event]}, [], [], False
+        elif name == "DealRevealed":
+            self.revealed += 1
+            yield from wrong_in_deal(self.table, self.opened, self.deal, event)
+            yield from wrong_in_tricks(self.deal, self.tricks)
+            self.deal = {}
+        elif self.deal:
+            self.deal.setdefault(name, []).append(event)
+            self.play(name, event)
+        yield from self.sit(name, event)
+
+    def play(self, name: str, event: dict) -> None:
+        """Cards come together to tricks."""
+        if name == "CardPlayed":
+            self.trick.append((event["seat"], event["card"]))
+        elif name == "TalonCardOpened":
+            self.talon = True
+        elif name == "TrickWon":
+            self.tricks.append((event, self.trick, self.talon))
+            self.trick, self.talon = [], False
+
+    def sit(self, name: str, event: dict) -> Iterator[tuple]:
+        """Who sits there, on what terms, and how it ended."""
+        if name == "PulkaOpened":
+            self.opened = dict(event)
+            agreed = {one: event[one] for one in ("convention", "players", "target", "terms")}
+            text = json.dumps(agreed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+            if hashlib.sha256(text.encode()).hexdigest() != event["rules_digest"]:
+                yield "rules_digest", "the digest in every commitment is not that of these terms"
+        elif name == "NewcomerSeated":
+            self.opened.update(players=len(event["seats"]), rules_digest=event["rules_digest"])
+        elif name == "SeatDrawStarted":
+            self.draw = event
+        elif name == "SeatCardDrawn":
+            self.drawn.append(event)
+        elif name == "SeatsDrawn":
+            yield from wrong_in_draw(self.table, self.opened, self.draw, self.drawn, event)
+        elif name in ("PulkaClosed", "PulkaRecorded") and (
+            sum(map(Fraction, event["settlement"]["net"])) or sum(event["settlement"]["rounded"])
+        ):
+            yield "zero_sum", "the settlement does not sum to nothing"
+
+
+def check_table(table: str, lines: list, count: int, head: str) -> tuple:
+    """(problems, hashes or None, revealed deals) of one table."""
+    subject = f"table.{table.partition('-')[0]}.{table}"
+    hashes = intact(subject, lines, head)
+    if hashes is None:
+        found = sorted(set(wrong_in_chain(table, subject, lines, count, head)), key=lambda one: one[1])
+        return found or [(table, 0, "changed", "the line about this table is not that of its commits")], None, 0
+    if len(lines) != count:
+        return [(table, 0, "changed", f"{count} commits are announced and {len(lines)} are here")], None, 0
+    game, problems, revision = Game(table), [], 0
+    for revision, line in enumerate(lines, 1):
+        try:
+            events = events_of(line)
+        except UNREADABLE:
+            return [*problems, (table, revision, "unreadable", "what stands here is no commit")], b"".join(hashes), game.revealed
+        try:
+            problems += [(table, revision, code, why) for event in events for code, why in game.take(event)]
+        except UNREADABLE as wrong:
+            problems.append((table, revision, "malformed", f"an event cannot be understood ({type(wrong).__name__}: {wrong})"))
+    return problems, b"".join(hashes), game.revealed
+
+
+# ---- trees and signatures --------------------------------------------------------------------------------------------------------------
+
+
+def leaf_hash(entry: bytes) -> bytes:
+    """A leaf of a Merkle tree (RFC 6962)."""
+    return hashlib.sha256(b"\x00" + entry).digest()
+
+
+def node_hash(left: bytes, right: bytes) -> bytes:
+    """A node of a Merkle tree."""
+    return hashlib.sha256(b"\x01" + left + right).digest()
+
+
+def tree_root(entries: list) -> str:
+    """The root over all entries, hex."""
+    level = [leaf_hash(entry) for entry in entries]
+    while len(level) > 1:
+        odd = level[len(level) - len(level) % 2 :]
+        level = [node_hash(level[at], level[at + 1]) for at in range(0, len(level) - 1, 2)] + odd
+    return level[0].hex()
+
+
+def root_from(entry: bytes, path: dict) -> str:
+    """The root to which a path leads from an entry, hex; raises `ValueError` for a path of no tree."""
+    place, last, top, beside = path["place"], path["count"] - 1, leaf_hash(entry), [bytes.fromhex(one) for one in path["beside"]]
+    if not 0 <= place <= last:
+        raise ValueError("no place in the tree")
+    while last:
+        if place < last or place % 2:
+            if not beside:
+                raise ValueError("the path is too short")
+            top = node_hash(beside.pop(0), top) if place % 2 else node_hash(top, beside.pop(0))
+        place, last = place // 2, last // 2
+    if beside:
+        raise ValueError("the path is too long")
+    return top.hex()
+
+
+PRIME = 2**255 - 19
+ORDER = 2**252 + 27742317777372353535851937790883648493
+CURVE_D = -121665 * pow(121666, -1, PRIME) % PRIME
+ROOT_OF_MINUS_1 = pow(2, (PRIME - 1) // 4, PRIME)
+
+
+def add(one: tuple, two: tuple) -> tuple:
+    """The sum of two points of edwards25519, each (X, Y, Z, T) with x = X/Z, y = Y/Z, xy = T/Z (RFC 8032, 5.1.4)."""
+    a = (one[1] - one[0]) * (two[1] - two[0]) % PRIME
+    b = (one[1] + one[0]) * (two[1] + two[0]) % PRIME
+    c, d = 2 * one[3] * two[3] * CURVE_D % PRIME, 2 * one[2] * two[2] % PRIME
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return e * f % PRIME, g * h % PRIME, f * g % PRIME, e * h % PRIME
+
+
+def times(number: int, point: tuple) -> tuple:
+    """`point` added to itself so many times."""
+    total = (0, 1, 1, 0)
+    while number:
+        if number & 1:
+            total = add(total, point)
+        point, number = add(point, point), number >> 1
+    return total
+
+
+def point_of(data: bytes) -> tuple:
+    """The point that 32 bytes stand for (RFC 8032, 5.1.3); raises `ValueError` when they stand for none."""
+    number = int.from_bytes(data, "little")
+    y, odd = number & (1 << 255) - 1, number >> 255
+    if len(data) != 32 or y >= PRIME:
+        raise ValueError("no point")
+    square = (y * y - 1) * pow(CURVE_D * y * y + 1, -1, PRIME) % PRIME
+    x = pow(square, (PRIME + 3) // 8, PRIME)
+    if (x * x - square) % PRIME:
+        x = x * ROOT_OF_MINUS_1 % PRIME
+    if (x * x - square) % PRIME or (x == 0 and odd):
+        raise ValueError("no point")
+    x = PRIME - x if x & 1 != odd else x
+    return x, y, 1, x * y % PRIME
+
+
+BASE = point_of((4 * pow(5, -1, PRIME) % PRIME).to_bytes(32, "little"))
+
+
+def is_signed(public: str, message: bytes, signature: str) -> bool:
+    """Whether an Ed25519 signature holds (RFC 8032, 5.1.7); key and signature in hex."""
+    try:
+        key, signed = bytes.fromhex(public), bytes.fromhex(signature)
+        first, whose, scalar = point_of(signed[:32]), point_of(key), int.from_bytes(signed[32:], "little")
+    except ValueError:
+        return False
+    if len(signed) != 64 or scalar >= ORDER:
+        return False
+    asked = int.from_bytes(hashlib.sha512(signed[:32] + key + message).digest(), "little") % ORDER
+    left, right = times(scalar, BASE), add(first, times(asked, whose))
+    return (left[0] * right[2] - right[0] * left[2]) % PRIME == 0 == (left[1] * right[2] - right[1] * left[2]) % PRIME
+
+
+def leaf_entry(leaf: list) -> bytes:
+    """What is hashed as a table's leaf in the checkpoint's tree."""
+    return json.dumps(dict(zip(LEAF, leaf)), separators=(",", ":")).encode()
+
+
+def wrong_checkpoint(line: dict, key: str | None) -> Iterator[tuple]:
+    """What is wrong with a checkpoint's signature; its header too."""
+    header = json.loads(line["signed"])
+    if key and header["key"] != key.lower():
+        yield (None, 0, "checkpoint_key", f"checkpoint {header['number']} is signed by another key, {header['key']}")
+    if not is_signed(header["key"], line["signed"].encode(), line["signature"]):
+        yield (None, 0, "checkpoint_signature", f"the signature of checkpoint {header['number']} does not hold")
+
+
+def wrong_leaf(leaf: list, kept: dict) -> Iterator[tuple]:
+    """What of a table as this file has it is not as the checkpoint has it; `kept` are hashes by table."""
+    table, revision, head, tree = leaf
+    hashes = kept[table]
+    if hashes is None:
+        return  # its own chain is broken, which has been said
+    found = [hashes[at : at + 32] for at in range(0, len(hashes), 32)][:revision]
+    if len(found) < revision:
+        yield (table, len(found) + 1, "missing", f"the checkpoint has {revision} commits, this file {len(found)}")
+    elif found[-1].hex() != head:
+        yield (table, revision, "changed", "up to this revision the table is not the one in the checkpoint")
+    elif tree_root(found) != tree:
+        yield (table, 0, "checkpoint_tree", "the checkpoint's tree over this table is not that of its commits")
+
+
+def wrong_proof(proof: dict, header: dict | None, kept: dict) -> Iterator[tuple]:
+    """What is wrong with the proof that a table is in the checkpoint."""
+    table, path = proof["leaf"][0], proof["path"]
+    try:
+        if header is None or table not in kept:
+            yield (table, 0, "proof", "a proof without its checkpoint or its table")
+        elif path["count"] != header["tables"] or root_from(leaf_entry(proof["leaf"]), path) != header["root"]:
+            yield (table, 0, "proof", "this proof does not lead to the checkpoint's root")
+        else:
+            yield from wrong_leaf(proof["leaf"], kept)
+    except ValueError as wrong:
+        yield (table, 0, "proof", f"this is no proof ({wrong})")
+
+
+# ---- the file --------------------------------------------------------------------------------------------------------------------------
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+    """The lines of a plain or compressed file."""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        yield from gzip.GzipFile(fileobj=file) if packed else file
+
+
+class Export:
+    """One reading of a file: `tables()` hands out each table's lines, `others` has what stands behind them, `problems` what is wrong."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.others, self.problems = path, [], []
+        self.count, self.commits, self.digest, self.ended = 0, 0, hashlib.sha256(), False
+
+    def tables(self) -> Iterator[tuple]:
+        """(table, its lines, how many are announced, head), one after another."""
+        told, lines = None, []
+        try:
+            for number, line in enumerate(lines_of(self.path), 1):
+                control = self.read(number, line) if line.startswith(CONTROL) or number == 1 or self.ended else None
+                if control is None and told is not None and not self.ended:
+                    self.commits += 1
+                    lines.append(line.rstrip(b"\n"))
+                elif control is None and number > 1:
+                    self.wrong(number, "this line belongs to no table")
+                elif told is not None:
+                    yield told["table"], lines, told["commits"], told["head"]
+                    told = None
+                if control is not None and "table" in control:
+                    self.count, told, lines = self.count + 1, control, []
+                self.digest.update(line)
+        except (OSError, EOFError, zlib.error) as damaged:
+            self.wrong(0, f"the file cannot be read to its end ({damaged})")
+        if told is not None:
+            yield told["table"], lines, told["commits"], told["head"]
+        if not self.ended:
+            self.wrong(0, "the file is cut off: its last line is missing")
+
+    def read(self, number: int, line: bytes) -> dict | None:
+        """A line that is no commit; None when it is damaged, or not what stands there."""
+        try:
+            read = json.loads(line)
+            if number == 1:
+                fine = read["pulka_export"] == 1
+            elif "table" in read:
+                fine = [type(read[name]) for name in ("table", "commits", "head")] == [str, int, str] and not self.others
+            else:
+                fine = not self.ended
+        except UNREADABLE:
+            fine = False
+        if not fine:
+            self.wrong(number, "this line cannot be read, or nothing of the kind stands here in this format")
+            return None
+        if "end" in read:
+            self.ended = True
+            if read["end"] != {"tables": self.count, "commits": self.commits, "sha256": self.digest.hexdigest()}:
+                self.wrong(number, "counts or digest are not those of this file")
+        elif "checkpoint" in read or "proof" in read:
+            self.others.append(read)
+        return read
+
+    def wrong(self, number: int, why: str) -> None:
+        """Note what is wrong with the file itself."""
+        self.problems.append((None, 0, "file", f"line {number}: {why}" if number else why))
+
+
+def results(export: Export, processes: int) -> Iterator[tuple]:
+    """(table, what `check_table` says), in the file's order, several tables at a time and never many in memory."""
+    if processes < 2:
+        yield from ((table[0], check_table(*table)) for table in export.tables())
+        return
+    with multiprocessing.Pool(processes) as pool:
+        waiting = deque()
+        for table in export.tables():
+            waiting.append((table[0], pool.apply_async(check_table, table)))
+            if len(waiting) > 2 * processes:
+                name, result = waiting.popleft()
+                yield name, result.get()
+        yield from ((name, result.get()) for name, result in waiting)
+
+
+class Verdict:
+    """What was found in a file, and what it was held against."""
+
+    def __init__(self) -> None:
+        self.kept, self.problems, self.deals, self.header, self.proved = {}, [], 0, None, 0
+
+    def table(self, table: str, found: list, hashes: bytes | None, deals: int) -> None:
+        """One table's result."""
+        if table in self.kept:
+            self.problems.append((table, 0, "added", "the file has this table twice"))
+        self.kept[table] = hashes
+        self.problems += found
+        self.deals += deals
+
+    def other(self, other: dict, key: str | None) -> None:
+        """The checkpoint, or a proof."""
+        if "checkpoint" in other:
+            self.header = json.loads(other["checkpoint"]["signed"])
+            self.problems += wrong_checkpoint(other["checkpoint"], key)
+        else:
+            self.problems += wrong_proof(other["proof"], self.header, self.kept)
+            self.proved += 1
+
+    def against(self, known: dict, key: str | None) -> None:
+        """A checkpoint's file that was kept elsewhere."""
+        self.header = json.loads(known["signed"])
+        self.problems += wrong_checkpoint(known, key)
+        entries = list(map(leaf_entry, known["leaves"]))
+        if (len(entries), tree_root(entries)) != (self.header["tables"], self.header["root"]):
+            self.problems.append((None, 0, "checkpoint_root", "the leaves are not those that were signed"))
+        held = [leaf for leaf in known["leaves"] if leaf[0] in self.kept]
+        self.problems += [one for leaf in held for one in wrong_leaf(leaf, self.kept)]
+        self.proved = len(held)
+
+
+def check(path: str, key: str | None = None, against: str | None = None, processes: int = 1) -> dict:
+    """The verdict on a file, as `--json` prints it."""
+    export, verdict = Export(Path(path)), Verdict()
+    for table, result in results(export, processes):
+        verdict.table(table, *result)
+    try:
+        for other in export.others:
+            verdict.other(other, key)
+        if against is not None:
+            verdict.against(json.loads(Path(against).read_text(encoding="utf-8")), key)
+    except UNREADABLE as wrong:
+        verdict.problems.append((None, 0, "checkpoint_unreadable", f"checkpoint or proof cannot be read ({type(wrong).__name__})"))
+    problems = [dict(zip(("table", "revision", "code", "message"), problem)) for problem in export.problems + verdict.problems]
+    header = verdict.header if isinstance(verdict.header, dict) else None
+    about = header and {**{name: header.get(name) for name in ("number", "at", "key")}, "tables": verdict.proved}
+    counts = {"tables": len(verdict.kept), "commits": export.commits, "deals": verdict.deals}
+    return {"verified": not problems, **counts, "checkpoint": about, "problems": problems}
+
+
+def main() -> int:
+    """The command line."""
+    options = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    options.add_argument("export", help="the file, .ndjson or .ndjson.gz")
+    options.add_argument("--key", help="the club's public key, 64 hex digits, that the checkpoint must be signed with")
+    options.add_argument("--against", help="a checkpoint's file that was kept elsewhere: the tables must be as they are in it")
+    options.add_argument("--json", action="store_true", help="answer by one JSON object")
+    options.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="tables checked at a time")
+    chosen = options.parse_args()
+    for path in filter(None, (chosen.export, chosen.against)):
+        if not Path(path).is_file():
+            options.error(f"no such file: {path}")
+    verdict = check(chosen.export, chosen.key, chosen.against, chosen.processes)
+    if chosen.json:
+        print(json.dumps(verdict, ensure_ascii=False))
+    else:
+        tell(verdict)
+    return 0 if verdict["verified"] else 1
+
+
+def tell(verdict: dict) -> None:
+    """The verdict in words."""
+    for wrong in verdict["problems"]:
+        where = f"{wrong['table']} revision {wrong['revision']}: " if wrong["table"] else ""
+        print(f"{where}{wrong['code']}: {wrong['message']}")
+    print(f"{verdict['tables']} tables, {verdict['commits']} commits, {verdict['deals']} revealed deals")
+    about = verdict["checkpoint"]
+    if about:
+        print(f"checkpoint {about['number']}, signed by key {about['key']}, proves {about['tables']} of them")
+    else:
+        print("no checkpoint: nothing proves that no end is missing")
+    print("OK" if verdict["verified"] else "NOT OK")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""What the commands of `pulka audit` have in common: two connections, opened as the settings say, and one line for whatever is missing."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+import msgspec
+
+from services.cli.composition import require_reachable
+from services.cli.logs import log_to
+from services.ledger.books import Books
+from services.ledger.proofs import Proofs
+from services.ledger.readers import Readers
+from services.ledger.signing import Checkpoints
+from shared.eventlog.port import EventLog, LogError
+from shared.events.address import is_id
+from shared.projections.projection import schema_of
+from shared.web.log_connection import connected_log
+from shared.web.service import CannotStart, ServersUnreachable
+from shared.web.settings import Settings, masked, read_settings, variable
+
+
+class Access(msgspec.Struct, frozen=True):
+    """The log and the ledger's rows."""
+
+    settings: Settings
+    log: EventLog
+    readers: Readers
+    proofs: Proofs
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """What was signed, and signing."""
+        return Checkpoints(self.log, self.readers, self.proofs, self.settings.postgres_dsn)
+
+
+def audit_settings() -> Settings:
+    """The settings, once both servers are named and answer. Raises `CannotStart`, `ServersUnreachable`."""
+    settings = read_settings(os.environ)
+    for name in ("nats_url", "postgres_dsn"):
+        if not getattr(settings, name):
+            raise CannotStart(f"{variable(name)} is not set; `pulka up --json` tells both connections")
+    require_reachable(settings)
+    log_to(sys.stderr, "warning")  # standard output is the verdict's; retries and the like are no news
+    return settings
+
+
+def require_id(table_id: str) -> None:
+    """Raises `CannotStart` for what is no table's id."""
+    if not is_id(table_id):
+        raise CannotStart(f"{table_id!r} is no table's id")
+
+
+@asynccontextmanager
+async def access(settings: Settings, *, writes: bool = False) -> AsyncIterator[Access]:
+    """Both connections, for as long as the context lasts; `writes`: to the rows of proofs too.
+
+    Raises `ServersUnreachable`, `CannotStart` without books.
+    """
+    log = await connected_log(settings, "pulka audit", on_closed=None)
+    readers, proofs = Readers(settings.postgres_dsn, schema_of(Books(), settings.namespace)), Proofs(settings.namespace)
+    try:
+        if writes:
+            await proofs.prepare(settings.postgres_dsn)
+        await readers.open()
+        yield Access(settings, log, readers, proofs)
+    except LogError as wrong:
+        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
+    except asyncpg.UndefinedTableError:
+        raise CannotStart("this database has no books of the ledger; start it once") from None
+    except (
+        ConnectionError,
+        TimeoutError,
+        socket.gaierror,
+        asyncpg.PostgresError,
+    ) as wrong:  # not every OSError: a full disk is another matter
+        raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+    finally:
+        await readers.close()
+        await log.close()

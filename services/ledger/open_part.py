@@ -1,0 +1,25 @@
+"""How much of a table may be handed out byte by byte: all up to the commit before a deal, or a draw for seats, that is not revealed yet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from shared.eventlog.port import Recorded
+from shared.events.commit import decode
+from shared.events.sealing import name_of
+
+BEGINS: Final = {"DealStarted": "DealRevealed", "SeatDrawStarted": "SeatsDrawn"}  # what hides something, and what reveals it
+
+
+def open_part(records: Sequence[Recorded]) -> list[Recorded]:
+    """The first of a table's commits, up to the last one after which nothing is hidden. Raises msgspec's errors for what is no commit."""
+    hidden: set[str] = set()
+    end = 0
+    for place, recorded in enumerate(records, 1):
+        for name in map(name_of, decode(recorded.data).events):
+            hidden.discard(name)
+            hidden |= {BEGINS[name]} if name in BEGINS else set()
+        if not hidden:
+            end = place
+    return list(records[:end])
