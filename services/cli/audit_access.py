@@ -15,11 +15,11 @@ from services.cli.composition import require_reachable
 from services.cli.logs import log_to
 from services.ledger.books import Books
 from services.ledger.proofs import Proofs
-from services.ledger.readers import Readers
+from services.ledger.readers import NoBooks, Readers
 from services.ledger.signing import Checkpoints
 from shared.eventlog.port import EventLog, LogError
 from shared.events.address import is_id
-from shared.projections.projection import schema_of
+from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, masked, read_settings, variable
@@ -63,7 +63,8 @@ async def access(settings: Settings, *, writes: bool = False) -> AsyncIterator[A
     Raises `ServersUnreachable`, `CannotStart` without books.
     """
     log = await connected_log(settings, "pulka audit", on_closed=None)
-    readers, proofs = Readers(settings.postgres_dsn, schema_of(Books(), settings.namespace)), Proofs(settings.namespace)
+    readers = Readers(settings.postgres_dsn, Versions(Books.name, settings.namespace), Books.version)
+    proofs = Proofs(settings.namespace)
     try:
         if writes:
             await proofs.prepare(settings.postgres_dsn)
@@ -71,8 +72,10 @@ async def access(settings: Settings, *, writes: bool = False) -> AsyncIterator[A
         yield Access(settings, log, readers, proofs)
     except LogError as wrong:
         raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
+    except NoBooks:
+        raise CannotStart("no books that this program can read are here: see `pulka ledger status`") from None
     except asyncpg.UndefinedTableError:
-        raise CannotStart("this database has no books of the ledger; start it once") from None
+        raise CannotStart("this database has no proofs of the ledger; start it once") from None
     except (
         ConnectionError,
         TimeoutError,

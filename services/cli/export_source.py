@@ -7,7 +7,6 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any, Final
 
-import asyncpg
 import httpx
 import msgspec
 
@@ -15,9 +14,9 @@ from services.ledger import export_files, export_rows
 from services.ledger.books import Books
 from services.ledger.export_forms import Ndjson
 from services.ledger.export_rows import Place, Scope, What
-from services.ledger.readers import Readers
-from shared.projections.projection import schema_of
+from services.ledger.readers import NoBooks, Readers
 from shared.projections.status import PASSING
+from shared.projections.versions import Versions
 from shared.web.paging import from_cursor
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, masked, variable
@@ -105,7 +104,7 @@ def from_database(settings: Settings, what: What, player: str | None) -> Fetch:
         raise CannotStart(f"give --url, or set {variable('postgres_dsn')}; `pulka up --json` tells both")
 
     async def fetch(cursor: str | None) -> AsyncGenerator[bytes, None]:
-        readers = Readers(settings.postgres_dsn, schema_of(Books(), settings.namespace))
+        readers = Readers(settings.postgres_dsn, Versions(Books.name, settings.namespace), Books.version)
         try:
             await readers.open()
             async with readers.reading() as connection:
@@ -116,8 +115,8 @@ def from_database(settings: Settings, what: What, player: str | None) -> Fetch:
                 async for piece in pieces:
                     for line in piece.splitlines(keepends=True):
                         yield line
-        except asyncpg.UndefinedTableError:
-            raise CannotStart("this database has no books of the ledger; start it once") from None
+        except NoBooks:
+            raise CannotStart("no books that this program can read are here: see `pulka ledger status`") from None
         except PASSING as wrong:
             raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
         finally:

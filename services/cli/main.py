@@ -16,6 +16,7 @@ from shared.web.settings import BadSetting
 USAGE = 2  # exit status
 READER_GONE = 141  # exit status: what a shell shows for SIGPIPE, as in `pulka conventions | head -1`
 INTERRUPTED = 130  # exit status after Ctrl-C, as shells count it: 128 + SIGINT; 1 would be a failed verification
+CODES = {1: "refused", USAGE: "cannot_start", 3: "unavailable"}  # by exit status: what an error object of `--json` says
 AS_JSON = "--json"  # an option of every command
 TOLD = {
     errno.ENOSPC: "disk full",
@@ -79,7 +80,7 @@ def main() -> None:
         click.echo("pulka: interrupted", err=True)
         sys.exit(INTERRUPTED)
     except CannotStart as reason:
-        _fail("cannot_start" if reason.exit_code == USAGE else "unavailable", str(reason), reason.exit_code)
+        _fail(CODES[reason.exit_code], str(reason), reason.exit_code)
     except BadSetting as reason:
         _fail("bad_setting", str(reason), USAGE)
     except OSError as reason:

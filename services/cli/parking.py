@@ -30,11 +30,13 @@ from services.ledger.parked import (
     ordered,
     parked_tables,
 )
+from services.ledger.readers import live_books
 from shared.eventlog.port import LogError
 from shared.events.address import is_id
 from shared.projections.history import RefusedToRun
 from shared.projections.orders import RETRY, SKIP, Outcome
-from shared.projections.projection import Connection, schema_of
+from shared.projections.projection import Connection
+from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, masked, read_settings, variable
@@ -175,8 +177,10 @@ def _run(work: Callable[[Settings], Coroutine[Any, Any, Any]]) -> Any:
 
 @asynccontextmanager
 async def _books(settings: Settings) -> AsyncIterator[Connection]:
-    schema = schema_of(Books(), settings.namespace)
-    connection = await asyncpg.connect(settings.postgres_dsn, server_settings={"search_path": f'"{schema}"'})
+    try:
+        connection = await live_books(settings.postgres_dsn, Versions(Books.name, settings.namespace))
+    except LookupError:
+        raise CannotStart("this database has no books of the ledger; start it once") from None
     try:
         yield connection
     finally:

@@ -15,7 +15,7 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Stream
 
 from services.ledger import export_rows
-from services.ledger.desk import Desk
+from services.ledger.desk import Desk, as_of
 from services.ledger.export_files import FormName, NoSuchForm, form_of, one_part, written
 from services.ledger.export_rows import Place, Scope, What
 from shared.projections.projection import Connection
@@ -59,10 +59,11 @@ def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         except NoSuchForm as wrong:
             raise malformed("format", str(wrong)) from None
         await desk().reached(at_least)
+        newness: dict[str, str] = {}
         if place is None:
             async with reading() as connection:
-                place = await export_rows.beginning(connection)
-        headers = {
+                place, newness["Pulka-As-Of"] = await export_rows.beginning(connection), str(await as_of(connection))
+        headers = newness | {
             "Cache-Control": "no-store, no-transform",
             "X-Accel-Buffering": "no",  # a proxy that gathered it all would be the only one to do so
             "Content-Disposition": f'attachment; filename="{what}.{format}"',

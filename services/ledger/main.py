@@ -21,12 +21,13 @@ from services.ledger.readers import Readers
 from services.ledger.sheet_api import sheet_routes
 from services.ledger.signing import Checkpoints, DailySigner, signing_key
 from services.ledger.statement_api import statement_routes
+from services.ledger.switches import announce
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS
 from shared.projections.follow import Pace
 from shared.projections.history import RefusedToRun
-from shared.projections.projection import schema_of
-from shared.projections.projector import Projector
+from shared.projections.live_version import LiveVersion
+from shared.projections.versions import Version, Versions
 from shared.web.log_connection import connected_log
 from shared.web.problems import unavailable
 from shared.web.service import CannotStart, ServersUnreachable, Service
@@ -56,7 +57,7 @@ class Ledger:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._log: JetStreamLog | None = None
-        self._projector: Projector | None = None
+        self._books: LiveVersion | None = None
         self._readers: Readers | None = None
         self._desk: Desk | None = None
         self._proofs: ProofReads | None = None
@@ -76,31 +77,47 @@ class Ledger:
         return self._proofs
 
     async def start(self) -> None:
-        """Connect and begin to follow. Raises `ServersUnreachable`, and `CannotStart` when the log is not the one that the books are of."""
+        """Connect and begin to follow. Raises `ServersUnreachable`, and `CannotStart` when the log is not the one that the books are of, or
+        the books are a newer program's.
+        """
         settings, books, proofs = self._settings, Books(), Proofs(self._settings.namespace)
         key = signing_key(settings)
-        schema = schema_of(books, settings.namespace)
+        versions = Versions(books.name, settings.namespace)
         self._log = await connected_log(settings, "pulka ledger")
-        record = ParkingRecord(OwnEvents(self._log), books.name)
-        self._projector = Projector(self._log, books, TABLE_STREAMS, settings.postgres_dsn, schema, PACE, record)
-        self._readers = Readers(settings.postgres_dsn, schema)
+        own_events = OwnEvents(self._log)
+
+        async def switched(version: Version) -> None:
+            await announce(own_events, books.name, version)
+
+        self._books = LiveVersion(
+            self._log,
+            books,
+            TABLE_STREAMS,
+            settings.postgres_dsn,
+            versions,
+            pace=PACE,
+            announce=switched,
+            chronicle=ParkingRecord(own_events, books.name),
+        )
+        self._readers = Readers(settings.postgres_dsn, versions, books.version)
         try:
             await proofs.prepare(settings.postgres_dsn)
             await self._readers.open()
-            await self._projector.start()
+            await self._books.start()
         except RefusedToRun as refused:
-            raise CannotStart(f"the ledger refuses this log: {refused}") from refused
+            raise CannotStart(f"the ledger refuses to run: {refused}") from refused
         except (OSError, asyncpg.PostgresError) as wrong:
             raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
-        self._desk = Desk(self._log, self._readers, self._projector.at_least)
+        self._desk = Desk(self._log, self._readers, self._books.at_least)
         self._proofs = ProofReads(self._desk, proofs)
         checkpoints = Checkpoints(self._log, self._readers, proofs, settings.postgres_dsn)
         self._signer = DailySigner(self._log, checkpoints, key, self._leads, lambda: int(time.time() * 1000))
         self._signing = asyncio.create_task(self._signer.run())
 
     def _leads(self) -> bool:
-        """Whether this instance is the one that signs: the holder of the first stream's lease."""
-        return self._projector is not None and self._projector.status()[0].state == "following"
+        """Whether this instance is the one that signs: the holder of the first stream's lease in the version that is read."""
+        states = self._books.status() if self._books is not None else []
+        return bool(states) and states[0].state == "following"
 
     async def drain(self) -> None:
         """Nothing to end: reads are short."""
@@ -111,8 +128,8 @@ class Ledger:
         if self._signing is not None:
             self._signing.cancel()
             await asyncio.gather(self._signing, return_exceptions=True)
-        if self._projector is not None:
-            await self._projector.stop()
+        if self._books is not None:
+            await self._books.stop()
         if self._readers is not None:
             await self._readers.close()
         if self._log is not None:
@@ -122,9 +139,9 @@ class Ledger:
         """`down` without Postgres or when a stream is refused; `degraded` while the log is away, the books are late or a
         checkpoint was not signed.
         """
-        if self._log is None or self._projector is None or self._readers is None:
+        if self._log is None or self._books is None or self._readers is None:
             return {"status": "down", "reason": "not started"}
-        log, postgres, books = self._log.connected(), await self._readers.answers(), self._projector.health()
+        log, postgres, books = self._log.connected(), await self._readers.answers(), self._books.health()
         refused = self._signer.problem if self._signer is not None else None
         well = log and books["status"] == "ok" and refused is None
         return {

@@ -169,7 +169,7 @@ async def _stand_in(connection: Connection, event_log: EventLog, projection: Pro
     if lease is None:
         return
     try:
-        await check_against_log(event_log, await checkpoint.read(connection, stream))
+        await check_against_log(event_log, await checkpoint.read(connection, stream), connection)
         await Clerk(event_log, projection, stream, chronicle).open(connection, lease)
     except LeaseLost:
         return

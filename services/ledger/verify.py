@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import Any
 
 import msgspec
@@ -65,8 +65,9 @@ class Rows(msgspec.Struct, frozen=True):
 
 
 async def read_rows(connection: Connection, address: Address) -> Rows:
-    """What the rows say, as of one moment."""
-    async with connection.transaction(isolation="repeatable_read", readonly=True):
+    """What the rows say, as of one moment: of the transaction that is open, else of one of its own."""
+    moment = nullcontext() if connection.is_in_transaction() else connection.transaction(isolation="repeatable_read", readonly=True)
+    async with moment:
         return Rows(
             (await checkpoint.read(connection, address.stream)).sequence,
             (await tables.load(connection, [address.id])).get(address.id),

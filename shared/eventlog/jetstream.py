@@ -173,6 +173,10 @@ class JetStreamLog:
         except ApiError as refused:
             raise Unavailable(str(refused)) from refused
 
+    async def next_after(self, stream: str, after: int) -> int:
+        """See `EventLog.next_after`."""
+        return await self._reader.next_after(stream, after)
+
     async def close(self) -> None:
         """See `EventLog.close`."""
         await self._connection.close()

@@ -177,6 +177,12 @@ class MemoryLog:
         await asyncio.sleep(0)  # see append
         return self.store.last_sequence(stream)
 
+    async def next_after(self, stream: str, after: int) -> int:
+        """See `EventLog.next_after`."""
+        self._check()
+        await asyncio.sleep(0)  # see append
+        return next((recorded.sequence for recorded in self.store.stream(stream) if recorded.sequence > after), 0)
+
     async def close(self) -> None:
         """See `EventLog.close`."""
         self._connected = False

@@ -120,6 +120,10 @@ class EventLog(Protocol):
         """The sequence of the newest commit in `stream`, 0 when empty. Raises `Unavailable`."""
         ...
 
+    async def next_after(self, stream: str, after: int) -> int:
+        """The sequence of the first commit of `stream` above `after`, 0 when there is none, asked at the leader. Raises `Unavailable`."""
+        ...
+
     async def close(self) -> None:
         """Leave the log; what is under way ends as `Unavailable` or `OutcomeUnknown`."""
         ...

@@ -71,6 +71,11 @@ class Reader:
         answer = await self._patiently(f"$JS.API.STREAM.INFO.{self._namespace.stream(stream)}", b"", PATIENCE_SECONDS)
         return _decode_info(answer).state.last_seq
 
+    async def next_after(self, stream: str, after: int) -> int:
+        """The sequence of the stream's first message above `after`, asked at its leader; 0: none."""
+        message = await self._message(stream, {"seq": after + 1, "next_by_subj": ">"}, PATIENCE_SECONDS)
+        return 0 if message is None else message.seq
+
     async def read(self, address: Address, after: int, until: int) -> list[Recorded]:
         """The aggregate's commits above sequence `after`, in order, at least up to `until`."""
         found: list[Recorded] = []
@@ -90,16 +95,20 @@ class Reader:
         return found
 
     async def _at_leader(self, address: Address, query: dict[str, Any], seconds: float) -> Recorded | None:
-        stream = self._namespace.stream(address.stream)
+        message = await self._message(address.stream, query, seconds)
+        if message is None:
+            return None
+        data = b64decode(message.data)
+        return Recorded(address, address.stream, message.seq, decode_head(data).revision, data)
+
+    async def _message(self, stream: str, query: dict[str, Any], seconds: float) -> _Stored | None:
         try:
-            answer = await self._patiently(f"$JS.API.STREAM.MSG.GET.{stream}", msgspec.json.encode(query), seconds)
+            answer = await self._patiently(f"$JS.API.STREAM.MSG.GET.{self._namespace.stream(stream)}", msgspec.json.encode(query), seconds)
         except ApiError as refused:
             if refused.err_code == NOT_FOUND:
                 return None
             raise Unavailable(str(refused)) from refused
-        message = _decode_message(answer).message
-        data = b64decode(message.data)
-        return Recorded(address, address.stream, message.seq, decode_head(data).revision, data)
+        return _decode_message(answer).message
 
     async def _patiently(self, subject: str, payload: bytes, seconds: float) -> bytes:
         """The answer of a stream's leader, across a change of leaders, not across a lost connection. Raises `ApiError`, `Unavailable`."""

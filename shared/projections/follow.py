@@ -13,7 +13,7 @@ import socket
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Final
 
@@ -61,12 +61,20 @@ class Pace(msgspec.Struct, frozen=True):
 AT_ONCE: Final = Pace(1, 0.0)  # no waiting at all
 
 
+class Archived(msgspec.Struct, frozen=True):
+    """What was applied from an archive before the log is followed: which `subjects`, and by stream the newest commit."""
+
+    subjects: frozenset[str] = frozenset()
+    ends: Mapping[str, Checkpoint] = {}
+
+
 class Worker:
     """Keeps one projection's rows of one stream at the head of the log."""
 
     def __init__(  # noqa: PLR0913 - put together in two places, here and in a rebuild
         self, event_log: EventLog, stream: str, projection: Projection, postgres_dsn: str, schema: str,
         reached: Callable[[str, int], None] = lambda _stream, _sequence: None, pace: Pace = AT_ONCE, *, chronicle: Chronicle | None = None,
+        archived: Archived | None = None,
     ) -> None:  # fmt: skip
         self.stream = stream
         self._log = event_log
@@ -82,6 +90,7 @@ class Worker:
         self._sequence, self._at, self._last, self._heartbeat, self._epoch, self._behind = 0, 0, 0, 0, 0, 0
         self._clerk = Clerk(event_log, projection, stream, chronicle or Untold())
         self._pace = pace
+        self._archived = archived or Archived()
         self._applied: deque[float] = deque(maxlen=pace.calm)  # when the last transactions ended
         self._delay = BACKOFF_S[0]
 
@@ -162,7 +171,7 @@ class Worker:
 
     async def _lead(self, connection: Connection, lease: Lease) -> None:
         at = await checkpoint.read(connection, self.stream)
-        await check_against_log(self._log, at)
+        await check_against_log(self._log, at, connection)
         await self._clerk.open(connection, lease)
         self._epoch = lease.epoch
         self._arrived(at)
@@ -194,6 +203,8 @@ class Worker:
                     if batch:
                         await self._apply(connection, lease, batch)
                         await self._keep_pace(full=len(batch) == BATCH)
+                    elif self._last > self._sequence:
+                        await self._step_over(connection, lease)
                 if now - renewed >= RENEW_S:
                     await checkpoint.renew(connection, lease)
                     await self._clerk.attend(connection, lease)
@@ -206,6 +217,21 @@ class Worker:
         finally:
             await _cancelled(stopping, upcoming)
 
+    async def _step_over(self, connection: Connection, lease: Lease) -> None:
+        """Where the log's last commits were purged, with the tables that were archived, go on to its end without them."""
+        with suppress(LogError):  # asked again at the next sign of life
+            last = await self._log.last_sequence(self.stream)
+            if last <= self._sequence or await self._log.next_after(self.stream, self._sequence):
+                return
+            if await self._log.last_sequence(self.stream) < last:  # another leader was asked, and does not know all yet
+                return
+            archived = self._archived.ends.get(self.stream)
+            to = archived if archived and archived.sequence == last else Checkpoint(self.stream, last, None, None, self._at)
+            async with connection.transaction():
+                await checkpoint.lock(connection, lease)
+                await checkpoint.move(connection, self._schema, to)
+            self._arrived(to)
+
     async def _keep_pace(self, *, full: bool) -> None:
         now = time.monotonic()
         busy = len(self._applied) == self._pace.calm and now - self._applied[0] < 1.0
@@ -216,19 +242,21 @@ class Worker:
     # ---- one batch -----------------------------------------------------------------------------------------------------
 
     async def _apply(self, connection: Connection, lease: Lease, batch: Sequence[Recorded]) -> None:
+        to = self._place(batch)
+        batch = await self._without_archived(connection, batch)
         if self._clerk.skips.touch(batch):
-            to = await self._apply_carefully(connection, lease, batch)
+            await self._apply_carefully(connection, lease, batch, to)
         else:
             try:
-                to = await self._apply_whole(connection, lease, batch)
+                await self._apply_whole(connection, lease, batch, to)
             except UNAPPLICABLE as error:
                 if connection.is_closed():
                     raise ConnectionError("the connection was lost in a batch") from error
-                to = await self._apply_carefully(connection, lease, batch)
+                await self._apply_carefully(connection, lease, batch, to)
         self._arrived(to)
         status.APPLIED.labels(self._projection.name, self.stream).inc(len(batch))
 
-    async def _apply_whole(self, connection: Connection, lease: Lease, batch: Sequence[Recorded]) -> Checkpoint:
+    async def _apply_whole(self, connection: Connection, lease: Lease, batch: Sequence[Recorded], to: Checkpoint) -> None:
         """Apply what is not parked at one go, and park what follows a parked commit."""
         parked = self._clerk.parked
         late = [recorded for recorded in batch if recorded.address.subject in parked] if parked else []
@@ -242,11 +270,9 @@ class Worker:
                 await self._projection.apply(connection, fresh)
             await heads.write(connection)
             await parking.park(connection, late, parking.EARLIER)
-            to = self._place(batch)
             await checkpoint.move(connection, self._schema, to)
-        return to
 
-    async def _apply_carefully(self, connection: Connection, lease: Lease, batch: Sequence[Recorded]) -> Checkpoint:
+    async def _apply_carefully(self, connection: Connection, lease: Lease, batch: Sequence[Recorded], to: Checkpoint) -> None:
         """Apply commit by commit, leave out what is to be left out, and park what cannot be applied."""
         parked = set(self._clerk.parked)
         async with connection.transaction():
@@ -254,10 +280,15 @@ class Worker:
             heads = await Heads.read(connection, batch)
             await parking.apply_carefully(connection, self._projection, batch, heads, parked, self._clerk.skips)
             await heads.write(connection)
-            to = self._place(batch)
             await checkpoint.move(connection, self._schema, to)
         self._clerk.parked = parked
-        return to
+
+    async def _without_archived(self, connection: Connection, batch: Sequence[Recorded]) -> Sequence[Recorded]:
+        """What of `batch` was not applied from the archive: a table may lie there and still in the log."""
+        if not any(recorded.address.subject in self._archived.subjects for recorded in batch):
+            return batch
+        heads = await Heads.read(connection, batch)
+        return [one for one in batch if one.address.subject not in self._archived.subjects or not heads.has(one)]
 
     def _place(self, batch: Sequence[Recorded]) -> Checkpoint:
         """The checkpoint after `batch`: of its last commit, applied or not, and the time of the last one that tells its time."""

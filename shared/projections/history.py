@@ -6,6 +6,8 @@ Sequences may have gaps (archived tables), so the comparison goes by revision an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import aclosing
+from typing import Final
 
 import msgspec
 
@@ -14,6 +16,8 @@ from shared.events.address import from_subject
 from shared.events.commit import FIRST_PREV_HASH, hash_of
 from shared.projections.checkpoint import Checkpoint
 from shared.projections.projection import Connection
+
+SAMPLE: Final = 100  # of the log's oldest commits: none of them would be known if the log were another
 
 
 class RefusedToRun(Exception):
@@ -50,8 +54,10 @@ def link_of(data: bytes) -> Link:
     return _link(data)
 
 
-async def check_against_log(log: EventLog, checkpoint: Checkpoint) -> None:
-    """Refuse a log that ends before the checkpoint, or that holds another commit there. Raises `RefusedToRun`, `Unavailable`."""
+async def check_against_log(log: EventLog, checkpoint: Checkpoint, connection: Connection) -> None:
+    """Refuse a log that ends before the checkpoint, or that holds another commit there; where that commit was archived, one whose oldest
+    commits were never applied. Raises `RefusedToRun`, `Unavailable`.
+    """
     if checkpoint.sequence == 0:
         return
     last = await log.last_sequence(checkpoint.stream)
@@ -59,9 +65,23 @@ async def check_against_log(log: EventLog, checkpoint: Checkpoint) -> None:
         raise LogBehindCheckpoint(f"{checkpoint.stream} ends at sequence {last}, but {checkpoint.sequence} has been applied")
     if checkpoint.aggregate is None:
         return
-    there = await log.read(from_subject(checkpoint.aggregate), after=checkpoint.sequence - 1)
-    if not there or there[0].sequence != checkpoint.sequence or hash_of(there[0].data) != checkpoint.hash:
+    address = from_subject(checkpoint.aggregate)
+    there = await log.read(address, after=checkpoint.sequence - 1)
+    if not there and await log.head(address) is None:
+        await _check_the_oldest(log, checkpoint, connection)
+    elif not there or there[0].sequence != checkpoint.sequence or hash_of(there[0].data) != checkpoint.hash:
         raise HistoryDiffers(f"{checkpoint.stream}:{checkpoint.sequence} is not the commit of {checkpoint.aggregate} that has been applied")
+
+
+async def _check_the_oldest(log: EventLog, checkpoint: Checkpoint, connection: Connection) -> None:
+    """The aggregate of the checkpoint is not in the log: archived, or this is another log. What is left of the old one has been applied."""
+    async with aclosing(log.follow(checkpoint.stream, batch=SAMPLE)) as batches:
+        oldest = [recorded for recorded in await anext(batches) if recorded.sequence <= checkpoint.sequence]
+    heads = await Heads.read(connection, oldest)
+    parked = {row["aggregate"] for row in await connection.fetch("SELECT DISTINCT aggregate FROM parked")}
+    for recorded in oldest:
+        if recorded.address.subject not in parked and not heads.has(recorded):
+            raise HistoryDiffers(f"{recorded.position} lies before {checkpoint.sequence}, up to which was applied, and is not known")
 
 
 class Heads:
@@ -77,6 +97,13 @@ class Heads:
         subjects = list({recorded.address.subject for recorded in batch})
         rows = await connection.fetch("SELECT aggregate, revision, hash FROM heads WHERE aggregate = ANY($1)", subjects)
         return Heads({row["aggregate"]: (row["revision"], row["hash"]) for row in rows})
+
+    def has(self, recorded: Recorded) -> bool:
+        """Whether `recorded` has been applied. Raises `HistoryDiffers` when another commit was in its place, as far as that can be told."""
+        revision, head = self._known.get(recorded.address.subject, (0, FIRST_PREV_HASH))
+        if recorded.revision == revision and hash_of(recorded.data) != head:
+            raise HistoryDiffers(f"{recorded.position} is not the commit of revision {revision} that has been applied")
+        return recorded.revision <= revision
 
     def check(self, recorded: Recorded) -> Link:
         """Whether `recorded` is its aggregate's next commit. Raises `HistoryDiffers` when it is not, `ValueError` when it is no commit."""

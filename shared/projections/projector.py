@@ -28,12 +28,13 @@ PROBE_S: Final = 5.0  # seconds between checks that the listening connection liv
 class Projector:
     """Follows `streams` with one worker each; other processes may do the same, the lease decides stream by stream."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - put together in three places, each naming what is not the default
         self, event_log: EventLog, projection: Projection, streams: tuple[str, ...], postgres_dsn: str, schema: str, pace: Pace = AT_ONCE,
-        chronicle: Chronicle | None = None,
+        chronicle: Chronicle | None = None, *, at_least: AtLeast | None = None,
     ) -> None:  # fmt: skip
+        """`at_least`: who waits already, where another projector's rows were read before."""
         self.schema = schema
-        self.at_least = AtLeast(streams)
+        self.at_least = at_least or AtLeast(streams)
         self._projection = projection
         self._dsn = postgres_dsn
         self._workers = [

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-from collections.abc import Callable
 from typing import Final
 
 import asyncpg
 
 from shared.eventlog.port import EventLog
-from shared.projections.chronicle import Chronicle, OnlyRead
-from shared.projections.follow import Worker
+from shared.projections.chronicle import Chronicle
+from shared.projections.filling import Archive, Counted, Filling, Progress, marks_of
 from shared.projections.projection import Connection, Projection
 
 APART: Final = frozenset({"lease", "parking_orders"})  # tables that say who works and on what, not what the log says
 
-Progress = Callable[[int, int], None]
 
-
-async def rebuild(
+async def rebuild(  # noqa: PLR0913 - what to read, where to write, and three options
     event_log: EventLog,
     projection: Projection,
     streams: tuple[str, ...],
@@ -27,40 +23,27 @@ async def rebuild(
     schema: str,
     progress: Progress = lambda _done, _all: None,
     chronicle: Chronicle | None = None,
+    *,
+    archived: Archive | None = None,
 ) -> int:
-    """Fill `schema` from the log's beginning to where it ended when we began; returns how many sequences that were.
+    """Fill `schema` from the beginning to where the log ended when we began; returns how many sequences that were.
 
     `schema` must not exist: a rebuild beside the live rows never touches them. `progress(done, all)` counts sequences, gaps included.
-    What `chronicle` says is left out is left out here too; nothing is told to it.
-    Raises `FileExistsError` when the schema exists, `RefusedToRun`, and of the log `Unavailable`.
+    What `chronicle` says is left out is left out here too; nothing is told to it. `archived`: commits that may have left the log; they are
+    applied first.
+    Raises `FileExistsError` when the schema exists, `RefusedToRun`, of the log `Unavailable`, of the archive `StillFails`.
     """
     await _refuse_existing(postgres_dsn, schema)
-    marks = {stream: await event_log.last_sequence(stream) for stream in streams}
-    total, done = sum(marks.values()), dict.fromkeys(streams, 0)
-    missing, arrived = set(streams), asyncio.Event()
-
-    def reached(stream: str, sequence: int) -> None:
-        done[stream] = min(sequence, marks[stream])
-        progress(sum(done.values()), total)
-        if sequence >= marks[stream]:
-            missing.discard(stream)
-        if not missing:
-            arrived.set()
-
-    read_only = None if chronicle is None else OnlyRead(chronicle)
-    workers = [Worker(event_log, stream, projection, postgres_dsn, schema, reached, chronicle=read_only) for stream in streams]
-    running = [asyncio.create_task(worker.run()) for worker in workers]
-    waiting = asyncio.create_task(arrived.wait())
+    marks = await marks_of(event_log, streams)
+    counted = Counted(marks, progress)
+    filling = Filling(event_log, projection, streams, postgres_dsn, schema, counted.reached, chronicle)
     try:
-        await asyncio.wait({waiting, *running}, return_when=asyncio.FIRST_COMPLETED)  # a worker ends before only when it refuses
-        for worker in workers:
-            worker.stop()
-        await asyncio.gather(*running)
+        filling.start(await filling.apply_archived(archived))
+        await filling.reach(marks)
+        await filling.stop()
     finally:
-        for task in (waiting, *running):
-            task.cancel()
-        await asyncio.gather(waiting, *running, return_exceptions=True)
-    return total
+        await filling.cancel()
+    return counted.total
 
 
 async def _refuse_existing(postgres_dsn: str, schema: str) -> None:

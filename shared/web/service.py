@@ -27,6 +27,12 @@ class ServersUnreachable(CannotStart):
     exit_code = 3
 
 
+class OrderRefused(CannotStart):
+    """What a command was asked for cannot be done as things are; nothing was changed."""
+
+    exit_code = 1
+
+
 async def nothing_to_drain() -> None:
     """The `drain` of a service that has neither live streams nor queued commands."""
 

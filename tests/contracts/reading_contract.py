@@ -48,6 +48,18 @@ class ReadingContract:
         (last,) = await fill(world.log, two, 1)
         assert await world.other.last_sequence("TABLE_2") == last.sequence == 3
 
+    async def test_the_next_commit_after_a_place_is_named(self, world):
+        """Over the gaps of archived aggregates, and 0 at the end, also where the last commits were purged."""
+        kept, gone = some_table(partition=2), some_table(partition=2)
+        assert await world.log.next_after("TABLE_2", 0) == 0
+        await fill(world.log, gone, 2)
+        (last,) = await fill(world.log, kept, 1)
+        await fill(world.log, other := some_table(partition=2), 1)
+        assert [await world.other.next_after("TABLE_2", after) for after in (0, 1, 3, 4, 9)] == [1, 2, 4, 0, 0]
+        await world.purge(gone)
+        await world.purge(other)
+        assert [await world.other.next_after("TABLE_2", after) for after in (0, 1, 2, 3)] == [last.sequence] * 3 + [0]
+
     # ---- follow -------------------------------------------------------------------------------------------------------
 
     async def test_follow_gives_every_commit_in_order_in_batches(self, world):

@@ -17,8 +17,8 @@ from services.ledger.statement_api import statement_routes
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.address import TABLE_STREAMS
 from shared.events.keys import MasterKeys
-from shared.projections.projection import schema_of
-from shared.projections.projector import Projector
+from shared.projections.live_version import LiveVersion
+from shared.projections.versions import Versions
 from shared.web import application
 from shared.web.auth import READ, Tokens
 from shared.web.service import Service
@@ -31,13 +31,19 @@ def log():
 
 
 @pytest.fixture
-def schema(namespace):
-    return schema_of(Books(), namespace)
+def versions(namespace):
+    return Versions(Books.name, namespace)
 
 
 @pytest.fixture
-async def projector(log, postgres_dsn, schema, connection):  # noqa: ARG001 - the connection clears away afterwards
-    projector = Projector(log, Books(), TABLE_STREAMS[:1], postgres_dsn, schema)  # the tests play in partition 0
+def schema(versions):
+    """Where the first version's rows are."""
+    return versions.schema(1)
+
+
+@pytest.fixture
+async def projector(log, postgres_dsn, versions, connection):  # noqa: ARG001 - the connection clears away afterwards
+    projector = LiveVersion(log, Books(), TABLE_STREAMS[:1], postgres_dsn, versions)  # the tests play in partition 0
     await projector.start()
     yield projector
     await projector.stop()
@@ -68,8 +74,8 @@ class Site:
 
 
 @pytest.fixture
-async def site(projector, log, postgres_dsn, schema, tmp_path):
-    readers = Readers(postgres_dsn, schema)
+async def site(projector, log, postgres_dsn, versions, tmp_path):
+    readers = Readers(postgres_dsn, versions, Books.version)
     await readers.open()
     desk = Desk(log, readers, projector.at_least)
 

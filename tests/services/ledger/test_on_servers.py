@@ -16,6 +16,7 @@ from services.ledger import main
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
+from shared.projections.live_version import LiveVersion
 from shared.projections.projector import Projector
 from shared.projections.rebuild import fingerprint, rebuild
 from shared.web.service import CannotStart
@@ -66,10 +67,10 @@ async def test_killed_at_random_points_it_replays_to_equal_rows(log, nats_url, n
     assert await connection.fetchval("SELECT count(*) FROM scores") > 5
 
 
-async def test_pulka_audit_verify(log, nats_url, namespace, postgres_dsn, connection, schema):
+async def test_pulka_audit_verify(log, nats_url, namespace, postgres_dsn, connection, versions):
     """`pulka audit verify` needs the two servers and nothing else; it ends with 1 when something is wrong, and names it."""
     one, two = [await PlayedTable(log, seed).play(deals=2) for seed in (1, 2)]
-    projector = Projector(log, Books(), TABLE_STREAMS, postgres_dsn, schema)
+    projector = LiveVersion(log, Books(), TABLE_STREAMS, postgres_dsn, versions)
     await projector.start()
     for played in (one, two):
         assert await projector.at_least.wait(played.commits[-1].position, 10.0)

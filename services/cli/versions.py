@@ -1,0 +1,265 @@
+"""`pulka ledger rebuild`, `status`, `drop`: the versions of the books. Needs the two servers, no key, and no service that runs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import getpass
+import os
+import sys
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final
+
+import asyncpg
+import click
+import msgspec
+import uvloop
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Column, Table
+
+from services.cli.composition import require_reachable
+from services.cli.logs import log_to
+from services.ledger.books import VIEWS, Books
+from services.ledger.own_events import OwnEvents
+from services.ledger.parked import ParkingRecord
+from services.ledger.switches import announce
+from shared.eventlog.port import LogError
+from shared.events.address import TABLE_STREAMS
+from shared.projections.history import RefusedToRun
+from shared.projections.next_version import AlreadyFilling, NextVersion, Switched
+from shared.projections.parking import StillFails
+from shared.projections.report import Report, report
+from shared.projections.versions import Versions
+from shared.web.log_connection import connected_log
+from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
+from shared.web.settings import Settings, masked, read_settings, variable
+
+NICENESS: Final = 5  # of a rebuild: the services on the same machine have people waiting
+TELL_S: Final = 5.0  # seconds between two lines of progress where there is no terminal
+LONGEST: Final = 100  # characters of an author's name
+NAMES: Final = tuple(view.__name__.rpartition(".")[2] for view in VIEWS)  # what VIEW can be
+
+
+@click.command()
+@click.argument("view", metavar="[VIEW]", required=False)
+@click.option("--by", "author", metavar="NAME", help="Who orders it; stands in the log.  [default: the user of the operating system]")
+@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
+    """Fill the next version of the books from the log, beside the one that is read, then switch readers to it.
+
+    People may play meanwhile. All views are rebuilt together, since they share rows: VIEW only has to be one of them. The version before is
+    kept; older ones are dropped.
+    """
+    if view is not None and view not in NAMES:
+        raise CannotStart(f"there is no view {view!r}; the books have {', '.join(NAMES)}")
+    by = _author(author)
+    settings = _settings()
+    began = time.monotonic()
+    with suppress(OSError):  # not a matter to stop for
+        os.nice(NICENESS)
+    done: Switched = _run(settings, lambda: _rebuilt(settings, by))
+    seconds = time.monotonic() - began
+    if as_json:
+        click.echo(msgspec.json.encode(_switched(done, seconds)))
+        return
+    now = done.version
+    click.echo(f"version {now.number} is read now, {f'before it was {now.previous}' if now.previous else 'the first'}; ", nl=False)
+    click.echo(f"{done.sequences} commits in {seconds:.1f} s, {done.parked} parked")
+    for number in done.dropped:
+        click.echo(f"version {number} was dropped")
+    if now.previous:
+        click.echo(f"version {now.previous} is kept until the next rebuild, or `pulka ledger drop {now.previous}`")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+def status(*, as_json: bool) -> None:
+    """Show every version of the books: where it is, how far behind the log, what is parked, who works on it, what is wrong."""
+    settings = _settings()
+    found: list[Report] = _run(settings, lambda: _reported(settings))
+    if as_json:
+        click.echo(msgspec.json.encode({"projection": Books.name, "rows": Books.version, "versions": [_document(one) for one in found]}))
+    else:
+        _show(found)
+
+
+@click.command()
+@click.argument("version", type=click.IntRange(1, 2**31 - 1))
+@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+def drop(version: int, *, as_json: bool) -> None:
+    """Drop the rows of VERSION, which readers have left or which was left half filled."""
+    settings = _settings()
+    _run(settings, lambda: _dropped(settings, version))
+    if as_json:
+        click.echo(msgspec.json.encode({"dropped": version}))
+    else:
+        click.echo(f"version {version} was dropped")
+
+
+# ---- what is said ----------------------------------------------------------------------------------------------------
+
+
+def _switched(done: Switched, seconds: float) -> dict[str, Any]:
+    now = done.version
+    return {
+        "projection": Books.name, "version": now.number, "previous": now.previous, "rows": now.rows, "commits": done.sequences,
+        "seconds": round(seconds, 3), "parked": done.parked, "marks": now.marks, "author": now.author, "dropped": done.dropped,
+    }  # fmt: skip
+
+
+def _document(one: Report) -> dict[str, Any]:
+    version = one.version
+    return {
+        "version": version.number, "state": one.state, "rows": version.rows, "author": version.author, "began": version.began,
+        "switched": version.switched, "previous": version.previous, "position": one.position, "lag_commits": one.lag_commits,
+        "lag_seconds": one.lag_seconds, "parked": one.parked, "reason": one.reason, "streams": one.streams,
+    }  # fmt: skip
+
+
+def _show(found: list[Report]) -> None:
+    if not found:
+        click.echo("there are no books here; start the ledger once, or `pulka ledger rebuild`")
+        return
+    numbers = [Column(name, justify="right") for name in ("position", "lag", "seconds", "parked")]
+    table = Table(Column("version"), Column("stream"), Column("state"), *numbers, Column("worker"), Column("reason", overflow="fold"))
+    for one in found:
+        version = one.version
+        switched = f", since {_time(version.switched)}" if version.switched else ""
+        table.add_row(
+            f"{Books.name} {version.number}", f"all, rows {version.rows}", f"{one.state}{switched}", *_figures(one), "", one.reason or ""
+        )
+        for stream in one.streams:
+            worker = f"{stream.worker} {stream.holder} epoch {stream.epoch}" if stream.worker == "following" else stream.worker
+            table.add_row("", stream.stream, "", *_figures(stream), worker, stream.detail or "")
+        table.add_section()
+    Console(width=None if sys.stdout.isatty() else 200).print(table)  # a pipe has no width; nothing shall be cut there
+
+
+def _figures(one: Any) -> list[str]:
+    return [str(one.position), str(one.lag_commits), f"{one.lag_seconds:.1f}", str(one.parked)]
+
+
+def _time(milliseconds: int) -> str:
+    return dt.datetime.fromtimestamp(milliseconds / 1000, tz=dt.UTC).isoformat(timespec="seconds")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """What a rebuild tells: a bar with time left on a terminal, else a line now and then, both on standard error."""
+    console, told = Console(stderr=True), time.monotonic()
+
+    def line(done: int, total: int) -> None:
+        nonlocal told
+        if time.monotonic() - told >= TELL_S:
+            told = time.monotonic()
+            click.echo(f"rebuild: {done} of {total} commits", err=True)
+
+    if not console.is_terminal:
+        yield line
+        return
+    columns = (TextColumn("rebuild"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("rebuild", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+# ---- with the servers ------------------------------------------------------------------------------------------------
+
+
+def _author(given: str | None) -> str:
+    if given is None:
+        try:
+            return getpass.getuser()
+        except (OSError, KeyError):  # an account without a name, as in a container
+            raise CannotStart("--by NAME: this account has no name") from None
+    name = " ".join(given.split())
+    if not 0 < len(name) <= LONGEST or not name.isprintable():
+        raise CannotStart(f"--by: 1 to {LONGEST} characters")
+    return name
+
+
+def _settings() -> Settings:
+    settings = read_settings(os.environ)
+    for name in ("nats_url", "postgres_dsn"):
+        if not getattr(settings, name):
+            raise CannotStart(f"{variable(name)} is not set; `pulka up --json` tells both connections")
+    require_reachable(settings)
+    log_to(sys.stderr, "warning")  # standard output is the answer's
+    return settings
+
+
+def _run(settings: Settings, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+    """Do it; what stops it is said in one line with the exit status of its kind."""
+    try:
+        return uvloop.run(work())
+    except AlreadyFilling as other:
+        raise OrderRefused(f"{other}; see `pulka ledger status`") from other
+    except RefusedToRun as refused:
+        raise OrderRefused(f"the log is not the one that it was, or is damaged: {refused}; readers were not switched") from refused
+    except StillFails as wrong:
+        raise OrderRefused(f"an archived commit cannot be applied: {wrong}; readers were not switched") from wrong
+    except LogError as wrong:
+        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
+    except asyncpg.LockNotAvailableError:
+        raise OrderRefused("somebody is reading that version; try again") from None
+    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as wrong:
+        raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+
+
+async def _rebuilt(settings: Settings, by: str) -> Switched:
+    log = await connected_log(settings, "pulka ledger rebuild", on_closed=None)
+    own, books, versions = OwnEvents(log), Books(), Versions(Books.name, settings.namespace)
+    record = ParkingRecord(own, books.name)
+    try:
+        with _progress() as progress:
+            done = await NextVersion(log, books, TABLE_STREAMS, settings.postgres_dsn, versions, chronicle=record).fill(by, progress)
+        await _announce(settings, own, versions, done)
+    finally:
+        await log.close()
+    return done
+
+
+async def _announce(settings: Settings, own: OwnEvents, versions: Versions, done: Switched) -> None:
+    """Tell the log; where that fails now, a running ledger does it."""
+    try:
+        await announce(own, versions.name, done.version)
+        connection = await asyncpg.connect(settings.postgres_dsn)
+        await versions.announced(connection, done.version)
+        await connection.close()
+    except LogError:
+        click.echo("pulka: the log could not be told of the switch; a running ledger will tell it", err=True)
+
+
+async def _reported(settings: Settings) -> list[Report]:
+    log = await connected_log(settings, "pulka ledger status", on_closed=None)
+    try:
+        connection = await asyncpg.connect(settings.postgres_dsn)
+        try:
+            return await report(connection, log, Versions(Books.name, settings.namespace), TABLE_STREAMS, Books.version)
+        finally:
+            await connection.close()
+    finally:
+        await log.close()
+
+
+async def _dropped(settings: Settings, number: int) -> None:
+    """Drop one. Raises `CannotStart` for one that is not there, `OrderRefused` for one that is needed."""
+    versions = Versions(Books.name, settings.namespace)
+    connection = await asyncpg.connect(settings.postgres_dsn)
+    try:
+        await connection.execute("SET lock_timeout = '2s'")  # a read takes milliseconds
+        if not await versions.known(connection):
+            raise CannotStart(f"there is no version {number}")
+        half = [version.number for version in await versions.known(connection) if version.state == "filling"]
+        if number in half and not await versions.alone(connection):
+            raise OrderRefused(f"version {number} is being filled")
+        try:
+            there = await versions.drop(connection, number)
+        except ValueError as needed:
+            raise OrderRefused(f"{needed}; readers leave it after `pulka ledger rebuild`") from None
+        if not there:
+            raise CannotStart(f"there is no version {number}")
+    finally:
+        await connection.close()

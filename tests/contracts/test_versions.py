@@ -1,0 +1,385 @@
+"""Versions of a projection's rows: filled beside the one that is read, switched to when they are as far, and never in between."""
+
+import asyncio
+import json
+
+import asyncpg
+import nats
+import pytest
+
+from shared.eventlog.jetstream import open_log
+from shared.eventlog.memory import MemoryLog, MemoryStore
+from shared.eventlog.streams import Namespace
+from shared.projections import checkpoint
+from shared.projections.history import HistoryDiffers, LogBehindCheckpoint
+from shared.projections.live_version import LiveVersion, NewerRows
+from shared.projections.next_version import AlreadyFilling, NextVersion
+from shared.projections.projector import Projector
+from shared.projections.rebuild import fingerprint, rebuild
+from shared.projections.report import report
+from shared.projections.versions import Versions
+from tests.contracts.projection_subject import POISON, Tally, Writer
+
+pytestmark = pytest.mark.servers
+
+STREAMS = ("LOBBY_0", "LOBBY_1")
+PATIENCE = 20.0  # seconds for what comes by itself
+
+
+@pytest.fixture
+def log():
+    return MemoryLog(MemoryStore(), heartbeat=0.05)
+
+
+@pytest.fixture(params=["memory", "jetstream"])
+async def any_log(request, nats_url, namespace):
+    """Both adapters of the log, one after the other."""
+    log = MemoryLog(MemoryStore(), heartbeat=0.05) if request.param == "memory" else await open_log(nats_url, namespace, heartbeat=0.2)
+    yield log
+    await log.close()
+
+
+@pytest.fixture
+def versions(namespace):
+    return Versions(Tally.name, namespace)
+
+
+@pytest.fixture
+def schema(versions):
+    return versions.schema(1)
+
+
+class Newer(Tally):
+    """The tally of a later program: other rows of the same log."""
+
+    version = 2
+
+
+class Held(Tally):
+    """A tally that stands before its first batch until it is let go."""
+
+    def __init__(self):
+        super().__init__()
+        self.held, self.go = asyncio.Event(), asyncio.Event()
+
+    async def apply(self, connection, batch):
+        self.held.set()
+        await self.go.wait()
+        await super().apply(connection, batch)
+
+
+class World:
+    """Services that end with the test, and the registry as it is."""
+
+    def __init__(self, dsn, versions):
+        self.dsn, self.versions, self.started, self.announced = dsn, versions, [], []
+
+    async def follow(self, log, projection=None):
+        live = LiveVersion(log, projection or Tally(), STREAMS, self.dsn, self.versions, announce=self.announce)
+        self.started.append(live)
+        await live.start()
+        return live
+
+    async def announce(self, version):
+        self.announced.append((version.number, version.previous))
+
+    def next(self, log, projection=None):
+        return NextVersion(log, projection or Tally(), STREAMS, self.dsn, self.versions)
+
+
+@pytest.fixture
+async def world(postgres_dsn, versions, connection):  # noqa: ARG001 - the connection clears away afterwards
+    world = World(postgres_dsn, versions)
+    yield world
+    for live in world.started:
+        await live.stop()
+
+
+async def states(connection, versions):
+    return {version.number: version.state for version in await versions.known(connection)}
+
+
+async def until(condition):
+    async with asyncio.timeout(PATIENCE):
+        while not await condition():  # noqa: ASYNC110 - what is waited for happens in Postgres, which sets no Event
+            await asyncio.sleep(0.01)
+
+
+async def test_the_first_version_of_an_empty_log_is_read_at_once(log, world, connection, versions):
+    """Two services that start together on an empty database follow one and the same first version, and it is announced."""
+    one, two = await asyncio.gather(world.follow(log), world.follow(log))
+    assert (one.live.number, two.live.number) == (1, 1)
+    assert await states(connection, versions) == {1: "live"}
+    assert set(world.announced) == {(1, 0)}
+    written = await Writer(log).spread(3, 1)
+    assert await one.at_least.wait(written[-1].position)
+    assert await two.at_least.wait(written[-1].position)
+
+
+async def test_an_empty_database_under_a_log_is_filled_before_it_is_read(log, world, connection, versions):
+    """Where rows are missing nobody reads the little that there is: the first version is read when it holds the whole log."""
+    await Writer(log).spread(40, 4)
+    live = await world.follow(log)
+    (version,) = await versions.known(connection)
+    assert (version.state, version.marks) == ("live", {"LOBBY_0": 40})
+    assert await connection.fetchval("SELECT sum(commits) FROM tally") == 40
+    assert live.health()["status"] == "ok"
+
+
+async def test_a_next_version_is_filled_beside_the_live_one(any_log, world, connection, versions):
+    """While commits come, the next version is filled and read from then on; its rows are those of the one before, byte for byte."""
+    writer = Writer(any_log)
+    live = await world.follow(any_log)
+    await writer.spread(150, 5)
+    filling = asyncio.create_task(world.next(any_log).fill("ann"))
+    while not filling.done():
+        (last,) = await writer.spread(1, 1)
+        assert await live.at_least.wait(last.position, PATIENCE)
+    done = await filling
+    assert (done.version.number, done.version.previous, done.version.author, done.parked) == (2, 1, "ann", 0)
+    (last,) = await writer.spread(1, 1)
+    assert await live.at_least.wait(last.position, PATIENCE)
+    assert live.live.number == 2
+    assert await states(connection, versions) == {1: "retired", 2: "live"}
+    await rebuild(any_log, Tally(), STREAMS, world.dsn, versions.schema(2) + "_again")
+    assert await fingerprint(connection, versions.schema(2) + "_again") == await fingerprint(connection, versions.schema(2))
+    assert world.announced == [(1, 0), (2, 1)]
+
+
+async def test_the_old_version_stands_where_readers_left_it(log, world, connection, versions):
+    """After a switch nobody can take the old version's leases, a service that has not heard of it included; its rows move no more."""
+    writer = Writer(log)
+    await writer.spread(5, 1)
+    await world.follow(log)
+    behind = Projector(log, Tally(), STREAMS, world.dsn, versions.schema(1))  # a service that never looks at the registry
+    await behind.start()
+    try:
+        done = await world.next(log).fill("ann")
+        await writer.spread(5, 1)
+        await until(lambda: moved(connection, versions.schema(2), 10))
+        assert await moved(connection, versions.schema(1), done.version.marks["LOBBY_0"])
+        assert await checkpoint.take(connection, "LOBBY_0", "the test") is None
+    finally:
+        await behind.stop()
+
+
+async def moved(connection, schema, sequence):
+    return await connection.fetchval(f"SELECT sequence FROM \"{schema}\".checkpoint WHERE stream = 'LOBBY_0'") == sequence
+
+
+async def test_readers_are_not_switched_to_a_version_that_is_behind(log, world, connection, versions):
+    """However long the next version is held up, and however far the live one goes meanwhile: it is read when it is as far."""
+    writer, held = Writer(log), Held()
+    live = await world.follow(log)
+    await writer.spread(5, 1)
+    filling = asyncio.create_task(world.next(log, held).fill("ann"))
+    await held.held.wait()
+    written = await writer.spread(20, 2)
+    assert await live.at_least.wait(written[-1].position)
+    assert await states(connection, versions) == {1: "live", 2: "filling"}
+    held.go.set()
+    done = await filling
+    assert done.version.marks == {"LOBBY_0": 25}
+
+
+async def test_of_two_fillings_the_second_is_refused(log, world, connection, versions):
+    """Whoever comes second is told which version is being filled and for whom; the first one is not disturbed."""
+    held = Held()
+    await Writer(log).spread(5, 1)
+    filling = asyncio.create_task(world.next(log, held).fill("ann"))
+    await held.held.wait()
+    with pytest.raises(AlreadyFilling, match="version 1 is being filled, for ann"):
+        await world.next(log).fill("boris")
+    held.go.set()
+    assert (await filling).version.number == 1
+    assert await states(connection, versions) == {1: "live"}
+
+
+async def test_a_filling_that_is_cut_off_is_never_read(log, world, connection, versions):
+    """A filling whose process has gone leaves the live version alone; what it left behind goes with the next one."""
+    await world.follow(log)
+    await Writer(log).spread(5, 1)
+    killed = await asyncpg.connect(world.dsn)
+    await versions.alone(killed)
+    half = await versions.begin(killed, Tally.version, "ann")
+    await checkpoint.prepare(killed, versions.schema(half.number), Tally.ddl)
+    await killed.close()  # as the kernel does it for a process that was killed
+    assert await states(connection, versions) == {1: "live", 2: "filling"}
+    done = await world.next(log).fill("boris")
+    assert await states(connection, versions) == {1: "retired", done.version.number: "live"}
+    assert await connection.fetchval("SELECT sum(commits) FROM tally") == 5
+
+
+async def test_a_filling_that_is_cancelled_clears_away(log, world, connection, versions):
+    """Ctrl-C leaves nothing but what was there."""
+    held = Held()
+    await world.follow(log)
+    await Writer(log).spread(5, 1)
+    filling = asyncio.create_task(world.next(log, held).fill("ann"))
+    await held.held.wait()
+    filling.cancel()
+    await asyncio.gather(filling, return_exceptions=True)
+    assert await states(connection, versions) == {1: "live"}
+    assert await connection.fetchval("SELECT to_regnamespace($1)", versions.schema(2)) is None
+
+
+async def test_older_versions_are_dropped(log, world, connection, versions):
+    """The version that was read last is kept; those before it go, once nobody can be reading them."""
+    await world.follow(log)
+    await Writer(log).spread(5, 1)
+    assert (await world.next(log).fill("ann")).dropped == []
+    assert (await world.next(log).fill("ann")).dropped == []  # it was left a moment ago
+    assert (await world.next(log).fill("ann", unread_s=0)).dropped == [1, 2]
+    assert await states(connection, versions) == {3: "retired", 4: "live"}
+    assert await versions.drop(connection, 3)
+    assert not await versions.drop(connection, 3)
+    with pytest.raises(ValueError, match="being read"):
+        await versions.drop(connection, 4)
+
+
+async def test_a_newer_program_fills_its_own_version(log, world, connection, versions):
+    """A program whose rows are others never reads those that are there: it fills a version and follows that; the old program gives up."""
+    writer = Writer(log)
+    older = await world.follow(log)
+    await writer.spread(30, 3)
+    newer = await world.follow(log, Newer())
+    assert (newer.live.number, newer.live.rows) == (2, 2)
+    assert await states(connection, versions) == {1: "retired", 2: "live"}
+
+    async def given_up():
+        return older.health().get("reason") == "newer_rows"
+
+    await until(given_up)
+    assert older.health()["status"] == "down"
+    with pytest.raises(NewerRows, match="newer program"):
+        await world.follow(log)
+
+
+async def test_a_purged_end_of_the_log_counts_as_read(any_log, world, connection, versions, nats_urls, namespace):
+    """Archiving may take a stream's last commits: a filling does not wait for them, and nothing lags behind them."""
+    writer = Writer(any_log)
+    live = await world.follow(any_log)
+    kept, gone = writer.aggregate(), writer.aggregate()
+    for address in (kept, gone, gone):
+        last = await writer.append(address)
+    assert await live.at_least.wait(last.position, PATIENCE)
+    await purge(any_log, nats_urls, namespace, gone)
+    done = await world.next(any_log).fill("ann")
+    assert done.version.marks == {"LOBBY_0": 3}
+    assert {row["aggregate"] for row in await connection.fetch(f'SELECT aggregate FROM "{versions.schema(2)}".tally')} == {kept.subject}
+    (_, now) = await report(connection, any_log, versions, STREAMS, Tally.version)
+    assert (now.position, now.lag_commits, now.parked) == (3, 0, 0)
+
+
+async def purge(log, nats_urls, namespace, address):
+    """Take an aggregate out of the log, as only an operator can."""
+    if isinstance(log, MemoryLog):
+        log.store.purge(address)
+        return
+    client = await nats.connect(nats_urls.operator)
+    body = json.dumps({"filter": Namespace(namespace).subject(address)}).encode()
+    answer = await client.request(f"$JS.API.STREAM.PURGE.{Namespace(namespace).stream(address.stream)}", body, timeout=5)
+    assert json.loads(answer.data)["success"]
+    await client.close()
+
+
+async def archive(*tables):
+    """What lies in archive files, a batch a table."""
+    for table in tables:
+        yield table
+
+
+async def test_archive_and_log_together_give_the_live_rows(log, world, connection, versions):
+    """Tables that were archived and purged, one that was archived and is still there, and the rest: the same bytes as before."""
+    writer = Writer(log)
+    live = await world.follow(log)
+    addresses = [writer.aggregate() for _ in range(4)]
+    for _ in range(5):
+        for address in addresses:
+            last = await writer.append(address)
+    assert await live.at_least.wait(last.position)
+    before = await fingerprint(connection, versions.schema(1))
+    kept, gone, last_one = [await log.read(addresses[place]) for place in (1, 2, 3)]
+    log.store.purge(addresses[2])
+    log.store.purge(addresses[3])
+    await world.next(log).fill("ann", archived=archive(kept, gone, last_one))
+    assert await fingerprint(connection, versions.schema(2)) == before
+
+
+async def test_an_archive_of_another_table_is_refused(log, world, connection, versions):
+    """What was archived has to be a chain from its first commit on, and the same one as in the log: else nothing is switched."""
+    writer = Writer(log)
+    await world.follow(log)
+    address = writer.aggregate()
+    for _ in range(4):
+        await writer.append(address)
+    commits = await log.read(address)
+    with pytest.raises(HistoryDiffers):
+        await world.next(log).fill("ann", archived=archive(commits[1:]))
+    other = MemoryLog(MemoryStore())
+    elsewhere = Writer(other, seed=1)
+    assert elsewhere.aggregate() == address
+    for event in ("Happened", "Otherwise"):
+        await elsewhere.append(address, event)
+    with pytest.raises(HistoryDiffers):
+        await world.next(log).fill("ann", archived=archive(await other.read(address)))
+    assert await states(connection, versions) == {1: "live"}
+
+
+async def test_the_table_of_the_checkpoint_may_be_archived(log, world):
+    """A service starts again where its last commit was purged with its table; not where another log stands in the place of the old one."""
+    writer = Writer(log)
+    live = await world.follow(log)
+    kept, gone = writer.aggregate(), writer.aggregate()
+    await writer.append(kept)
+    last = await writer.append(gone)
+    assert await live.at_least.wait(last.position)
+    await live.stop()
+    log.store.purge(gone)
+    again = await world.follow(log)
+    last = await writer.append(kept)
+    assert await again.at_least.wait(last.position)
+    await again.stop()
+    other = MemoryLog(MemoryStore())
+    await Writer(other, seed=2).spread(30, 2)
+    with pytest.raises(HistoryDiffers):
+        await world.follow(other)
+
+
+async def test_what_is_parked_is_told_with_the_switch(log, world):
+    """A commit that cannot be applied parks its aggregate in the next version too; the switch says how many commits wait."""
+    writer = Writer(log)
+    sick = writer.aggregate()
+    await writer.spread(5, 2)
+    await writer.append(sick, POISON)
+    await writer.append(sick)
+    assert (await world.next(log).fill("ann")).parked == 2
+
+
+async def test_a_log_that_ends_before_what_is_read_fills_nothing(log, world, connection, versions):
+    """A log restored from an older copy can never fill a version that shows as much: said at once, and the old one is read on."""
+    live = await world.follow(log)
+    written = await Writer(log).spread(10, 2)
+    assert await live.at_least.wait(written[-1].position)
+    await live.stop()
+    older = MemoryLog(MemoryStore())
+    await Writer(older).spread(9, 2)
+    with pytest.raises(LogBehindCheckpoint, match="ends at sequence 9, but the version that is read shows 10"):
+        await world.next(older).fill("ann")
+    assert await states(connection, versions) == {1: "live"}
+
+
+async def test_whoever_loses_the_right_to_fill_fills_nothing(log, world, connection, versions):
+    """With the session of a filling its right is gone: it ends at once, another may begin, and no number is used twice."""
+    held = Held()
+    await world.follow(log)
+    await Writer(log).spread(5, 1)
+    filling = asyncio.create_task(world.next(log, held).fill("ann"))
+    await held.held.wait()
+    await connection.execute(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", f"{versions.registry} next"[:63]
+    )
+    with pytest.raises(ConnectionError, match="was lost"):
+        await filling
+    assert await states(connection, versions) == {1: "live"}
+    assert (await world.next(log).fill("boris")).version.number == 3
