@@ -51,7 +51,7 @@ class Rebuilt(msgspec.Struct, frozen=True):
 def rebuild_in_a_process(nats_url: str, dsn: str) -> Rebuilt:
     """Run the command; its figures are the kernel's."""
     environment = os.environ | {"PULKA_NATS_URL": nats_url, "PULKA_POSTGRES_DSN": dsn, "PULKA_NAMESPACE": NAMESPACE}
-    process = subprocess.Popen(REBUILD, env=environment, stdout=subprocess.PIPE)  # noqa: S603 - our own command
+    process = subprocess.Popen(REBUILD, env=environment, stdout=subprocess.PIPE)
     assert process.stdout is not None
     answer: dict[str, Any] = msgspec.json.decode(process.stdout.read())
     _, status, used = os.wait4(process.pid, 0)
