@@ -17,8 +17,8 @@ from shared.events.checkpoint_document import read_kept
 from shared.events.commit import hash_of
 from shared.events.export_file import ExportedTable, lines_of, read_export
 from shared.events.keys import SigningKey
-from shared.projections.projection import schema_of
-from shared.projections.projector import Projector
+from shared.projections.live_version import LiveVersion
+from shared.projections.versions import Versions
 from shared.web.service import CannotStart
 from tests.audit import stranger
 from tests.services.ledger.played import PlayedTable
@@ -65,7 +65,7 @@ class Club:
                 for data in commits:
                     last.append(recorded := await log.append(address.table(table), data, sequence))
                     sequence = recorded.sequence
-            projector = Projector(log, Books(), address.TABLE_STREAMS, self._dsn, schema_of(Books(), self._namespace))
+            projector = LiveVersion(log, Books(), address.TABLE_STREAMS, self._dsn, Versions(Books.name, self._namespace))
             await projector.start()
             for recorded in last:
                 assert await projector.at_least.wait(recorded.position)

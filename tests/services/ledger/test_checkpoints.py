@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from services.ledger.audit_api import proof_routes
+from services.ledger.books import Books
 from services.ledger.desk import Desk
 from services.ledger.gathering import NotToBeSigned
 from services.ledger.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
@@ -36,8 +37,8 @@ NOW = 1_800_000_000_000 // DAY_MS * DAY_MS + 5  # five milliseconds into a day
 
 
 @pytest.fixture
-async def readers(projector, postgres_dsn, schema):  # noqa: ARG001 - it makes the rows
-    readers = Readers(postgres_dsn, schema)
+async def readers(projector, postgres_dsn, versions):  # noqa: ARG001 - it makes the rows
+    readers = Readers(postgres_dsn, versions, Books.version)
     await readers.open()
     yield readers
     await readers.close()
