@@ -35,6 +35,7 @@ from shared.web.settings import Settings
 DAY_MS: Final = 24 * 60 * 60 * 1000
 STATEMENT_S: Final = 60.0  # seconds for a statement: over all leaves of a large club one takes a few
 LOOK_S: Final = 60.0  # seconds between looks whether a new day has begun: nobody waits for a checkpoint to the minute
+AGAIN_S: Final = 2.0  # seconds after a look that could not be done: `/health` is not well until it could
 
 log = structlog.get_logger(__name__)
 
@@ -135,7 +136,7 @@ class DailySigner:
         while True:
             with suppress(Mismatch):  # another instance was first
                 await self._look_and_tell()
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(LOOK_S if self.problem is None else AGAIN_S)
 
     async def look(self) -> bool:
         """Sign when it is due; whether it was. Raises as `Checkpoints.sign`."""
