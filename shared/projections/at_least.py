@@ -37,7 +37,10 @@ class AtLeast:
                 waiter.set_result(None)
 
     def restarted(self, sequences: Mapping[str, int]) -> None:
-        """What a fresh connection finds in the rows: less than before where the database was put back, and then readers wait again."""
+        """What a fresh connection finds in the rows, or nothing when one was lost.
+
+        That is less than before where the database was put back, and then readers wait again.
+        """
         for stream in self._reached:
             found = sequences.get(stream, 0)
             self._reached[stream] = min(self._reached[stream], found)

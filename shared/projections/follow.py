@@ -155,7 +155,11 @@ class Worker:
             await checkpoint.prepare(connection, self._schema, self._projection.ddl)
             lease = await self._take_lease(connection)
             if lease is not None:
-                await self._lead(connection, lease)
+                try:
+                    await self._lead(connection, lease)
+                except RefusedToRun:
+                    await checkpoint.release(connection, lease)  # whoever starts next is to find out at once, not after a lease's time
+                    raise
         finally:
             await checkpoint.close(connection)
 

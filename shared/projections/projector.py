@@ -101,6 +101,7 @@ class Projector:
                         await asyncio.sleep(PROBE_S)
                         await connection.execute("SELECT 1")
                 finally:
+                    self.at_least.restarted({})  # the rows may be older ones when the server is back: nobody is told otherwise meanwhile
                     await checkpoint.close(connection)
             except PASSING:
                 await asyncio.sleep(delay)  # the workers' own connections say what is wrong

@@ -11,6 +11,7 @@ import os
 import selectors
 import signal
 import sys
+from pathlib import Path
 
 import msgspec
 
@@ -30,7 +31,8 @@ class Life:
 
     async def kill(self):
         """`kill -9`; returns when it is dead."""
-        os.kill(self.pid, signal.SIGKILL)
+        if not self.ended.is_set():
+            os.kill(self.pid, signal.SIGKILL)
         await self.ended.wait()
 
     def stop(self):
@@ -41,19 +43,32 @@ class Life:
         """As if nothing had happened."""
         os.kill(self.pid, signal.SIGCONT)
 
+    async def through(self, waiting):
+        """Wait for something that cannot come when this life ends before."""
+        waiting, ended = asyncio.ensure_future(waiting), asyncio.create_task(self.ended.wait())
+        await asyncio.wait({waiting, ended}, return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if not waiting.done():
+            waiting.cancel()
+            raise AssertionError("the ledger has ended by itself")
+        return await waiting
+
 
 class Lives:
-    """Starts ledgers against given servers; whatever still lives ends with the context."""
+    """Starts ledgers against given servers, which write their logs into `folder`; whatever still lives ends with the context."""
 
-    def __init__(self, nats_url: str, postgres_dsn: str, namespace: str, errors):
+    def __init__(self, nats_url: str, postgres_dsn: str, namespace: str, folder: Path):
+        keys = folder / "master_keys"
+        keys.write_text("test:" + "5a" * 32 + "\n")
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("PULKA_")},
             "PULKA_NATS_URL": nats_url,
             "PULKA_POSTGRES_DSN": postgres_dsn,
             "PULKA_NAMESPACE": namespace,
             "PULKA_NATS_DURABLE": "yes",
+            "PULKA_MASTER_KEYS_FILE": str(keys),
         }
-        self._errors = errors
+        self._errors = (folder / "ledger.log").open("ab")
         self._lives: dict[int, Life] = {}
         self._born: asyncio.Queue[Life] = asyncio.Queue()
         self._mother: asyncio.subprocess.Process | None = None
@@ -69,11 +84,11 @@ class Lives:
 
     async def __aexit__(self, *_):
         for life in list(self._lives.values()):
-            if not life.ended.is_set():
-                await life.kill()
+            await life.kill()
         self._mother.stdin.close()
         await self._mother.wait()
         await asyncio.gather(*self._tasks)
+        self._errors.close()
 
     async def start(self) -> Life:
         """A ledger in a process of its own, which has only begun to start."""

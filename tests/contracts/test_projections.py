@@ -9,6 +9,7 @@ import structlog
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.projections import checkpoint, follow
+from shared.projections.at_least import AtLeast
 from shared.projections.history import HistoryDiffers, LogBehindCheckpoint
 from shared.projections.projection import schema_of
 from shared.projections.projector import Projector
@@ -262,6 +263,51 @@ async def test_a_defect_is_told_without_its_text(log, running, connection):
     assert any("test_projections.py" in place for place in told["where"])
     assert "AS KS" not in f"{lines} {worker.status()}"
     assert await tallied(connection) == {}
+
+
+async def test_rows_that_are_put_back_under_a_live_worker(log, running, connection, schema, postgres_dsn):
+    """A worker whose rows are suddenly older ones writes no batch onto them: it goes on from where they are, and no commit is missing."""
+    writer, arrival = Writer(log), Arrival()
+    worker, _ = running.start(log, reached=arrival)
+    await writer.spread(20, 3)
+    await arrival.at(20)
+    kept = ("checkpoint", "heads", "tally")
+    for table in kept:
+        await connection.execute(f"CREATE TABLE backup_{table} AS SELECT * FROM {table}")
+    await writer.spread(30, 3)  # aggregates of which the backup knows nothing: no chain would show that they are missing
+    await arrival.at(50)
+    async with connection.transaction():
+        await connection.execute("SELECT FROM lease FOR UPDATE")
+        for table in kept:
+            await connection.execute(f"DELETE FROM {table}; INSERT INTO {table} SELECT * FROM backup_{table}")
+    with structlog.testing.capture_logs() as lines:
+        await writer.spread(10, 2)
+        await arrival.at(60)
+    assert [line["how"] for line in lines if line["event"] == "lease_lost"] == [
+        "CheckpointMoved: LOBBY_0 was applied up to 50, the rows are at 20"
+    ]
+    assert worker.status().state == "following"
+    assert sum((await tallied(connection)).values()) == 60
+    for table in kept:
+        await connection.execute(f"DROP TABLE backup_{table}")
+    await rebuild(log, Tally(), ("LOBBY_0",), postgres_dsn, schema + "_again")
+    assert await fingerprint(connection, schema + "_again") == await fingerprint(connection, schema)
+
+
+async def test_a_reader_is_not_told_of_rows_that_were_lost():
+    """A position that was reached is not, once a fresh connection finds older rows or none can be had; who waits is woken later."""
+    known = AtLeast(("LOBBY_0",))
+    known.reached("LOBBY_0", 50)
+    assert await known.wait("LOBBY_0:50", 0.01)
+    known.restarted({"LOBBY_0": 20})
+    assert await known.wait("LOBBY_0:20", 0.01)
+    assert not await known.wait("LOBBY_0:50", 0.01)
+    known.restarted({})
+    assert not await known.wait("LOBBY_0:20", 0.01)
+    waiting = asyncio.create_task(known.wait("LOBBY_0:50"))
+    await asyncio.sleep(0)  # let it begin to wait
+    known.restarted({"LOBBY_0": 60})
+    assert await waiting
 
 
 async def test_at_least_waits_for_the_rows(log, schema, connection, postgres_dsn):
