@@ -101,8 +101,8 @@ class Projector:
                         await asyncio.sleep(PROBE_S)
                         await connection.execute("SELECT 1")
                 finally:
-                    self.at_least.restarted({})  # the rows may be older ones when the server is back: nobody is told otherwise meanwhile
                     await checkpoint.close(connection)
             except PASSING:
+                self.at_least.restarted({})  # the rows may be older ones when the server is back: nobody is told otherwise meanwhile
                 await asyncio.sleep(delay)  # the workers' own connections say what is wrong
                 delay = min(2 * delay, BACKOFF_S[1])

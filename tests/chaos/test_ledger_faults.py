@@ -15,8 +15,7 @@ from services.cli.embedded import EmbeddedServers
 from services.ledger import main
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
-from shared.projections import checkpoint
-from shared.projections.projection import schema_of
+from shared.projections.versions import Versions
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
 from tests.chaos.ledger_play import differences
@@ -25,7 +24,7 @@ from tests.services.ledger.played import PlayedTable
 pytestmark = [pytest.mark.chaos, pytest.mark.servers]
 
 NAMESPACE = "faults"
-SCHEMA = schema_of(Books(), NAMESPACE)
+SCHEMA = Versions(Books.name, NAMESPACE).schema(1)
 PATIENCE = 60.0  # seconds for what comes by itself; it takes one or two
 
 
@@ -122,11 +121,12 @@ async def test_the_disk_is_full(house):
 
     The file of one table leads to /dev/full, where the kernel refuses each write as a full disk does.
     """
+    await house.start()
+    await house.stop()  # a session that made the tables has their files open
     connection = await asyncpg.connect(house.servers.postgres_dsn)
-    await checkpoint.prepare(connection, SCHEMA, Books.ddl)
     data = Path(await connection.fetchval("SHOW data_directory"))
-    file = data / await connection.fetchval("SELECT pg_relation_filepath('audit_trail')")
-    await connection.close()  # a session that made the table has its file open
+    file = data / await connection.fetchval(f"SELECT pg_relation_filepath('{SCHEMA}.audit_trail')")
+    await connection.close()
     file.rename(file.with_suffix(".kept"))
     file.symlink_to("/dev/full")
     await house.start()

@@ -15,7 +15,7 @@ import asyncpg
 from services.cli.embedded import EmbeddedServers
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
-from shared.projections.projection import schema_of
+from shared.projections.versions import Versions
 from tests.chaos.ledger_lives import Life, Lives
 from tests.chaos.ledger_play import Club, Watch
 from tests.load.figures import tell
@@ -39,7 +39,7 @@ async def run(servers: EmbeddedServers, folder: Path) -> None:
     log = await open_log(servers.nats_url, NAMESPACE, durable=True)
     connection = await asyncpg.connect(servers.postgres_dsn)
     watch = Watch()
-    await connection.add_listener(schema_of(Books(), NAMESPACE), watch)
+    await connection.add_listener(Versions(Books.name, NAMESPACE).schema(1), watch)
     club = Club(log, watch)
     async with Lives(servers.nats_url, servers.postgres_dsn, NAMESPACE, folder) as lives:
 
