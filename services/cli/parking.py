@@ -204,6 +204,8 @@ async def _retried(settings: Settings, table_id: str | None, author: str) -> lis
 
 async def _skipped(settings: Settings, table_id: str, author: str, why: str) -> dict[str, Any]:
     async with _books(settings) as connection:
+        if not await Versions(Books.name, settings.namespace).alone(connection):  # until the command ends
+            raise CannotStart("the books are being written anew, and would have what is left out; skip it once that is done")
         found = [table for table in await parked_tables(connection) if table.table_id == table_id]
         if not found:
             return _answer(table_id, Outcome(reason="not_parked")) | {"skipped": None}

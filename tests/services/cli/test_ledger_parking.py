@@ -13,7 +13,7 @@ from services.cli.ledger import ledger
 from services.ledger import main
 from services.ledger.books import Books
 from services.ledger.own_events import OwnEvents, parking_of
-from services.ledger.parked import ParkingRecord
+from services.ledger.parked import ParkingRecord, left_out
 from shared.eventlog.jetstream import open_log
 from shared.events import upcast
 from shared.events.address import TABLE_STREAMS
@@ -103,7 +103,7 @@ async def test_poison_in_mid_play(log, shell, connection, schema, postgres_dsn, 
 
 
 async def test_a_commit_is_left_out_where_no_ledger_runs(log, shell, connection, schema, postgres_dsn):
-    """With no service the command does the work itself, under the lease; the log remembers author and reason."""
+    """With no service the command does the work itself, under the lease, unless the books are being written anew; the log remembers it."""
     service = main.create(shell.settings)
     await service.start()
     played = await PlayedTable(log, 7).play(commits=30)
@@ -112,6 +112,11 @@ async def test_a_commit_is_left_out_where_no_ledger_runs(log, shell, connection,
     played.schema = SCHEMA
     await service.start.__self__.desk().reached(bad.position)
     await service.stop()
+    assert await Versions(Books.name, shell.settings.namespace).alone(connection)  # as whoever fills a next version
+    refused = await shell.run("skip", played.id, "--why", "torn page")
+    assert (type(refused.exception), len(await left_out(connection))) == (CannotStart, 0)
+    assert "being written anew" in str(refused.exception)
+    await connection.execute("SELECT pg_advisory_unlock_all()")
     answer = await shell.answer(0, "skip", played.id, "--why", "  torn\n page ", "--by", "boris")
     assert answer == {"table_id": played.id, "skipped": 31, "applied": 0, "parked": 0, "revision": None, "reason": None}
     (said,) = [event for _, event in await OwnEvents(log).read(parking_of(Books.name)) if isinstance(event, ParkedSkipped)]
