@@ -11,8 +11,8 @@ from services.ledger.verify import verify_table
 from shared.events import upcast
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import SCHEMA
+from shared.projections.live_version import LiveVersion
 from shared.projections.orders import RETRY, SKIP, Outcome
-from shared.projections.projector import Projector
 from shared.projections.rebuild import fingerprint, rebuild
 from tests.services.ledger.played import PlayedTable
 
@@ -27,8 +27,8 @@ def record(log):
 
 
 @pytest.fixture
-async def projector(log, postgres_dsn, schema, connection, record):  # noqa: ARG001 - the connection clears away afterwards
-    projector = Projector(log, Books(), ONE, postgres_dsn, schema, chronicle=record)
+async def projector(log, postgres_dsn, versions, connection, record):  # noqa: ARG001 - the connection clears away afterwards
+    projector = LiveVersion(log, Books(), ONE, postgres_dsn, versions, chronicle=record)
     await projector.start()
     yield projector
     await projector.stop()
