@@ -17,6 +17,7 @@ from services.ledger.books import Books
 from services.ledger.proofs import Proofs
 from services.ledger.readers import NoBooks, Readers
 from services.ledger.signing import Checkpoints
+from services.ledger.whole_log import WholeLog, archive_folder
 from shared.eventlog.port import EventLog, LogError
 from shared.events.address import is_id
 from shared.projections.versions import Versions
@@ -62,9 +63,9 @@ async def access(settings: Settings, *, writes: bool = False) -> AsyncIterator[A
 
     Raises `ServersUnreachable`, `CannotStart` without books.
     """
-    log = await connected_log(settings, "pulka audit", on_closed=None)
     readers = Readers(settings.postgres_dsn, Versions(Books.name, settings.namespace), Books.version)
     proofs = Proofs(settings.namespace)
+    log = WholeLog(await connected_log(settings, "pulka audit", on_closed=None), archive_folder(settings))
     try:
         if writes:
             await proofs.prepare(settings.postgres_dsn)

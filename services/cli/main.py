@@ -36,6 +36,7 @@ COMMANDS = {
     "audit": "services.cli.audit:audit",
     "erase": "services.cli.erase:erase",
     "token": "services.cli.token:token",
+    "archive": "services.cli.archive:archive",
     "export": "services.cli.export:export",
     "ledger": "services.cli.ledger:ledger",
     "import": "services.cli.record:import_command",

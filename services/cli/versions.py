@@ -25,6 +25,7 @@ from services.ledger.books import VIEWS, Books
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
 from services.ledger.switches import announce
+from services.ledger.whole_log import archived_in
 from shared.eventlog.port import LogError
 from shared.events.address import TABLE_STREAMS
 from shared.projections.history import RefusedToRun
@@ -214,7 +215,8 @@ async def _rebuilt(settings: Settings, by: str) -> Switched:
     record = ParkingRecord(own, books.name)
     try:
         with _progress() as progress:
-            done = await NextVersion(log, books, TABLE_STREAMS, settings.postgres_dsn, versions, chronicle=record).fill(by, progress)
+            filling = NextVersion(log, books, TABLE_STREAMS, settings.postgres_dsn, versions, chronicle=record)
+            done = await filling.fill(by, progress, archived_in(log, settings))
         await _announce(settings, own, versions, done)
     finally:
         await log.close()

@@ -61,13 +61,13 @@ async def gathered(
 ) -> dict[str, list[str]]:
     """By table the hashes of all its commits up to `cut`, of the tables that have commits after `after`.
 
-    `archived` tables that are not in the log any more are taken from the books. Raises `NotToBeSigned`, `Unavailable`, and what asyncpg
-    raises.
+    `archived` tables, of which the log has the last commit alone or nothing at all, are taken from the books. Raises `NotToBeSigned`,
+    `Unavailable`, and what asyncpg raises.
     """
     found: dict[str, list[str]] = {}
     for stream, end in cut.items():
         if end > after.get(stream, 0):
-            found |= await _of_stream(log, stream, after.get(stream, 0), end)
+            found |= await _of_stream(log, readers, stream, after.get(stream, 0), end, archived)
             for table in await _gone(readers, stream, after.get(stream, 0), end, found):
                 if table not in archived:
                     raise NotToBeSigned(table, Problem(1, "missing", "the log has nothing of this table, which the books have read"))
@@ -76,7 +76,7 @@ async def gathered(
     return found
 
 
-async def _of_stream(log: EventLog, stream: str, after: int, end: int) -> dict[str, list[str]]:
+async def _of_stream(log: EventLog, readers: Readers, stream: str, after: int, end: int, archived: Collection[str]) -> dict[str, list[str]]:
     runs: dict[str, _Run] = {}
     async with aclosing(log.follow(stream, after=after)) as batches:
         async for batch in batches:
@@ -88,14 +88,19 @@ async def _of_stream(log: EventLog, stream: str, after: int, end: int) -> dict[s
             await asyncio.sleep(0)  # others have their turn between two batches
     for table, run in runs.items():
         if run.first > 1:  # it began before: its tree is over all of it
-            whole = _Run(table)
-            for recorded in await log.read(address.table(table), until=end):
-                if recorded.sequence <= end:
-                    whole.add(recorded)
-            if whole.hashes[run.first - 1 :] != run.hashes or whole.first != 1:
+            hashes = await _in_books(readers, table, end) if table in archived else await _from_the_beginning(log, table, end)
+            if hashes[run.first - 1 :] != run.hashes:
                 raise NotToBeSigned(table, Problem(run.first, "broken", "the log holds another history of this table than it did"))
-            runs[table] = whole
+            run.hashes = hashes
     return {table: run.hashes for table, run in runs.items()}
+
+
+async def _from_the_beginning(log: EventLog, table: str, end: int) -> list[str]:
+    whole = _Run(table)
+    for recorded in await log.read(address.table(table), until=end):
+        if recorded.sequence <= end:
+            whole.add(recorded)
+    return whole.hashes if whole.first == 1 else []
 
 
 async def _gone(readers: Readers, stream: str, after: int, end: int, there: Mapping[str, object]) -> list[str]:

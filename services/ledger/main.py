@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 from typing import Any, Final
 
 import asyncpg
@@ -22,6 +23,7 @@ from services.ledger.sheet_api import sheet_routes
 from services.ledger.signing import Checkpoints, DailySigner, signing_key
 from services.ledger.statement_api import statement_routes
 from services.ledger.switches import announce
+from services.ledger.whole_log import WholeLog, archive_folder, archived_in
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS
 from shared.projections.follow import Pace
@@ -98,6 +100,7 @@ class Ledger:
             pace=PACE,
             announce=switched,
             chronicle=ParkingRecord(own_events, books.name),
+            archive=partial(archived_in, self._log, settings),
         )
         self._readers = Readers(settings.postgres_dsn, versions, books.version)
         try:
@@ -108,7 +111,7 @@ class Ledger:
             raise CannotStart(f"the ledger refuses to run: {refused}") from refused
         except (OSError, asyncpg.PostgresError) as wrong:
             raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
-        self._desk = Desk(self._log, self._readers, self._books.at_least)
+        self._desk = Desk(WholeLog(self._log, archive_folder(settings)), self._readers, self._books.at_least)
         self._proofs = ProofReads(self._desk, proofs)
         checkpoints = Checkpoints(self._log, self._readers, proofs, settings.postgres_dsn)
         self._signer = DailySigner(self._log, checkpoints, key, self._leads, lambda: int(time.time() * 1000))

@@ -28,6 +28,7 @@ from services.ledger.sections import Section
 from services.ledger.statement import Account
 from services.ledger.tables import Line, Table
 from services.ledger.who_played import Part
+from services.ledger.whole_log import NotInArchive
 from shared.eventlog.port import EventLog, Recorded
 from shared.events.address import Address
 from shared.events.chain import ChainReport, Problem, verify_chain
@@ -95,11 +96,15 @@ async def verify_table(
 
     `connection` has the ledger's schema as its search path; without one only the log is checked. `head` is the last commit's hash.
     Each problem is `{"revision", "code", "message"}`. With a kept checkpoint the table must be as it was signed too. Raises `Unavailable`.
+    Each problem is `{"revision", "code", "message"}`; of an archived table that is not to be had `not_in_archive`. Raises `Unavailable`.
     """
     rows = None if connection is None else await read_rows(connection, address)
     if rows and rows.skipped:  # the log decides what is left out: rows that were taken away would otherwise be explained by one more row
         rows = msgspec.structs.replace(rows, said=await ParkingRecord(OwnEvents(log), Books.name).skips())
-    records = await log.read(address, until=rows.table.sequence if rows and rows.table else 0)
+    try:
+        records = await log.read(address, until=rows.table.sequence if rows and rows.table else 0)
+    except NotInArchive as away:
+        return {"verified": False, "commits": 0, "head": "", "problems": [msgspec.to_builtins(Problem(1, "not_in_archive", str(away)))]}
     if last_revision is not None:
         records = records[:last_revision]
         rows = _until(rows, last_revision) if rows else None

@@ -180,14 +180,16 @@ class Aggregates(Generic[S, E]):
         lost: Conflict | None = None
         for _ in range(ATTEMPTS):
             if revision := folded.revision_of(key):
-                return await self._repeat(folded, revision, request)
+                if (answered := await self._repeat(folded, revision, request)) is not None:
+                    return answered
+                folded = await self._read(address)
             at = max(request.now, folded.loaded.at)
             decision = decide(folded.loaded, at)
             if (isinstance(decision, Refused) or not decision) and not newest:
                 known, folded, newest = folded, await self._ask_leader(folded), True
                 if folded is not known:
-                    if revision := folded.revision_of(key):
-                        return await self._repeat(folded, revision, request)
+                    if (revision := folded.revision_of(key)) and (answered := await self._repeat(folded, revision, request)) is not None:
+                        return answered
                     at = max(request.now, folded.loaded.at)
                     decision = decide(folded.loaded, at)
             if isinstance(decision, Refused):
@@ -226,15 +228,21 @@ class Aggregates(Generic[S, E]):
         if recorded.data == data:
             return _last(self._remember(self._advance(folded, recorded, commit, events)))
         after = self._advance_guarded(folded, (recorded,))  # the same command, stored first by another instance
-        return await self._repeat(after, commit.revision, request)
+        answered = await self._repeat(after, commit.revision, request)
+        assert answered is not None, "its newest commit is the one that is asked for"  # noqa: S101 - says what the line before makes
+        return answered
 
-    async def _repeat(self, folded: _Folded[S, E], revision: int, request: Request) -> Committed[S, E]:
-        """The first answer to a command that made `revision`, from memory if it was the last one, else from the log."""
+    async def _repeat(self, folded: _Folded[S, E], revision: int, request: Request) -> Committed[S, E] | None:
+        """The first answer to a command that made `revision`, from memory if it was the last one, else from the log; None when it has left
+        the log.
+        """
         self._remember(folded)
         if revision != folded.loaded.revision:
             records = await self._log.read(folded.loaded.address, until=folded.loaded.sequence)
             folded = self._advance_guarded(self._empty(folded.loaded.address), records[:revision])
         committed = _last(folded)
+        if committed.loaded.revision != revision:
+            return None
         if not request.carries(committed.commit.command_digest):
             raise Mismatch(revision)
         return msgspec.structs.replace(committed, repeated=True)
@@ -278,10 +286,10 @@ class Aggregates(Generic[S, E]):
 
     def _advance(self, folded: _Folded[S, E], recorded: Recorded, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
         before = folded.loaded
+        if commit.aggregate == before.address.subject and commit.revision > before.revision and self._alone(events):
+            return self._begun_with(recorded, commit, events)
         follows = (before.address.subject, before.revision + 1, before.head_hash)
         if (commit.aggregate, commit.revision, commit.prev_hash) != follows:
-            if commit.aggregate == before.address.subject and commit.revision > before.revision and self._alone(events):
-                return self._begun_with(recorded, commit, events)
             raise BrokenChain(
                 f"{recorded.stream}:{recorded.sequence} does not follow revision {before.revision} of {before.address.subject}"
             )
@@ -291,7 +299,7 @@ class Aggregates(Generic[S, E]):
         return _Folded(after, Committed(recorded, commit, own_hash, events, after), keys)
 
     def _begun_with(self, recorded: Recorded, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
-        """An aggregate of whose commits only the last is there."""
+        """An aggregate of whose commits only the last is there, or soon will be; and no command is remembered that cannot be answered."""
         own_hash, state = hash_of(recorded.data), self._fold(self._initial(recorded.address), commit, events)
         after = Loaded(recorded.address, state, commit.revision, recorded.sequence, own_hash, commit.at)
         return _Folded(after, Committed(recorded, commit, own_hash, events, after))

@@ -26,6 +26,7 @@ RECONNECT_PAUSE_SECONDS: Final = 0.1  # between two tries: a killed local server
 PING_SECONDS: Final = 5  # a silent death is noticed after two unanswered pings
 PINGS_OUTSTANDING: Final = 2  # see PING_SECONDS
 STATUS: Final = "Status"  # header of a message that is a status and not data
+DENIED: Final = "permissions violation"  # in the server's words
 NO_RESPONDERS: Final = "503"  # status: nobody listens on that subject
 
 Deliver = Callable[[Msg], None]
@@ -90,10 +91,14 @@ def status_of(message: Msg) -> str:
 
 
 class Connection:
-    """A connection that reconnects for ever. `losses` counts how often it was lost; `on_lost` and `on_reconnected` are told of it."""
+    """A connection that reconnects for ever. `losses` counts how often it was lost; `on_lost` and `on_reconnected` are told of it.
+
+    `denials` counts what the server did not let this user do; it tells so beside the request, which goes unanswered.
+    """
 
     def __init__(self) -> None:
         self.losses = 0
+        self.denials = 0
         self.on_lost: list[Callable[[], None]] = []
         self.on_reconnected: list[Callable[[], None]] = []
         self._client = Client()
@@ -273,4 +278,5 @@ class Connection:
         if isinstance(error, nats.errors.SlowConsumerError):
             log.error("log_dropped_messages", subject=error.subject)  # readers notice the gap by their own counts
         else:
+            self.denials += DENIED in str(error).lower()
             log.debug("log_connection_error", error=repr(error))

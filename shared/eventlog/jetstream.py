@@ -177,6 +177,10 @@ class JetStreamLog:
         """See `EventLog.next_after`."""
         return await self._reader.next_after(stream, after)
 
+    async def purge(self, address: Address, before: int) -> int:
+        """See `EventLog.purge`."""
+        return await self._reader.purge(address, before)
+
     async def close(self) -> None:
         """See `EventLog.close`."""
         await self._connection.close()

@@ -62,11 +62,15 @@ class MemoryStore:
         self.wake()
         return recorded
 
-    def purge(self, address: Address) -> None:
-        """Take one aggregate out, as archiving does; the stream keeps its other commits and a gap."""
-        gone = self._aggregates.pop(address, [])
+    def purge(self, address: Address, before: int = 1 << 62) -> int:
+        """Take one aggregate out, or its commits below sequence `before`; the stream keeps its other commits and a gap."""
+        gone = [recorded for recorded in self.aggregate(address) if recorded.sequence < before]
+        self._aggregates[address] = self.aggregate(address)[len(gone) :]
         self._bytes[address.stream] = self._bytes.get(address.stream, 0) - sum(len(recorded.data) for recorded in gone)
-        self._streams[address.stream] = [recorded for recorded in self.stream(address.stream) if recorded.address != address]
+        self._streams[address.stream] = [
+            recorded for recorded in self.stream(address.stream) if recorded.address != address or recorded.sequence >= before
+        ]
+        return len(gone)
 
     def wake(self) -> None:
         """Let every reader that waits look again."""
@@ -182,6 +186,13 @@ class MemoryLog:
         self._check()
         await asyncio.sleep(0)  # see append
         return next((recorded.sequence for recorded in self.store.stream(stream) if recorded.sequence > after), 0)
+
+    async def purge(self, address: Address, before: int) -> int:
+        """See `EventLog.purge`; whoever has the memory may."""
+        self._check()
+        if all(recorded.sequence != before for recorded in self.store.aggregate(address)):
+            raise ValueError(f"{address.subject} has no commit at {before}")
+        return self.store.purge(address, before)
 
     async def close(self) -> None:
         """See `EventLog.close`."""

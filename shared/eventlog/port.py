@@ -62,6 +62,10 @@ class LogBehind(LogError):
     """The log ends before the place up to which a reader has read it: it was restored from an older copy, or is another log."""
 
 
+class NotPermitted(LogError):
+    """This user of the log may not do that; nothing was done."""
+
+
 def is_repeat(head: Recorded | None, own: CommitHead) -> bool:
     """Whether `head` is the commit `own`: of the same command at the same revision; another instance may have sealed it to other bytes."""
     if head is None or head.revision != own.revision:
@@ -122,6 +126,14 @@ class EventLog(Protocol):
 
     async def next_after(self, stream: str, after: int) -> int:
         """The sequence of the first commit of `stream` above `after`, 0 when there is none, asked at the leader. Raises `Unavailable`."""
+        ...
+
+    async def purge(self, address: Address, before: int) -> int:
+        """Take the aggregate's commits below stream sequence `before` out of the log for good; returns how many that were.
+
+        Its commit at `before` must be there, and stays. Only the operator's user may.
+        Raises `NotPermitted`, `Unavailable` (it may have been done), and `ValueError` when there is no such commit.
+        """
         ...
 
     async def close(self) -> None:

@@ -15,7 +15,7 @@ import msgspec
 from nats.aio.msg import Msg
 
 from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer, header, status_of
-from shared.eventlog.port import Recorded, Unavailable
+from shared.eventlog.port import NotPermitted, Recorded, Unavailable
 from shared.eventlog.streams import Namespace
 from shared.events.address import Address
 from shared.events.commit import decode_head
@@ -25,6 +25,7 @@ BATCH_BYTES: Final = 2 * 1024 * 1024  # of one direct get: it comes without flow
 BATCHES_AT_ONCE: Final = 8  # direct gets: far below the 64 MB unread after which NATS drops the connection, and every stream with it
 DIRECT_SECONDS: Final = 2.0  # for one direct get; a thousand commits take 40 ms
 LEADER_SECONDS: Final = 1.0  # for one leader read; it takes under a millisecond, and a fallen leader's successor seconds
+PURGE_SECONDS: Final = 5.0  # for a purge; it takes milliseconds, and longer while the server compacts a block of its file
 PAUSE_SECONDS: Final = 0.05  # before the next try
 PATIENCE_SECONDS: Final = 3.0  # for a read with all its tries; then 503, and the client comes back
 NOT_FOUND: Final = 10037  # err_code: no message found
@@ -50,8 +51,13 @@ class _State(msgspec.Struct):
     last_seq: int
 
 
+class _Purged(msgspec.Struct):
+    purged: int = 0
+
+
 _decode_message = msgspec.json.Decoder(_Message).decode
 _decode_info = msgspec.json.Decoder(_Info).decode
+_decode_purged = msgspec.json.Decoder(_Purged).decode
 
 
 class Reader:
@@ -93,6 +99,26 @@ class Reader:
             found.append(lagging)
             after = lagging.sequence
         return found
+
+    async def purge(self, address: Address, before: int) -> int:
+        """See `EventLog.purge`."""
+        subject = self._namespace.subject(address)
+        there = await self._at_leader(address, {"seq": before, "next_by_subj": subject}, PATIENCE_SECONDS)
+        if there is None or there.sequence != before:
+            raise ValueError(f"{address.subject} has no commit at {before}")
+        request = msgspec.json.encode({"filter": subject, "seq": before})  # "up to, and not with it"
+        denials = self._connection.denials
+        try:
+            answer = await self._connection.request(
+                f"$JS.API.STREAM.PURGE.{self._namespace.stream(address.stream)}", request, PURGE_SECONDS
+            )
+            return _decode_purged(check_answer(answer.data)).purged
+        except (Unanswered, NoResponders) as cause:
+            if self._connection.denials > denials:
+                raise NotPermitted(f"this user may not purge {address.subject}") from cause
+            raise Unavailable(str(cause)) from cause
+        except (ApiError, Unsent) as cause:
+            raise Unavailable(str(cause)) from cause
 
     async def _at_leader(self, address: Address, query: dict[str, Any], seconds: float) -> Recorded | None:
         message = await self._message(address.stream, query, seconds)

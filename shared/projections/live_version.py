@@ -19,6 +19,7 @@ from shared.eventlog.port import EventLog, LogError
 from shared.projections import checkpoint
 from shared.projections.at_least import AtLeast
 from shared.projections.chronicle import Chronicle
+from shared.projections.filling import Archive
 from shared.projections.follow import AT_ONCE, BACKOFF_S, COMMAND_S, CONNECT_S, Pace
 from shared.projections.history import RefusedToRun
 from shared.projections.next_version import AlreadyFilling, NextVersion, Stage
@@ -60,13 +61,15 @@ class LiveVersion:
     """One projection of this process, over all its versions; used as a `Projector` is.
 
     `announce` is called once a switch, or again after a failure, and has to bear that. `stage` brings up to date what is derived from the
-    rows of a version that is filled, `beside` makes what keeps it so in the version that is followed; it is given the schema.
+    rows of a version that is filled, `beside` makes what keeps it so in the version that is followed; it is given the schema. `archive`
+    gives anew, for each filling, what may have left the log.
     """
 
     def __init__(  # noqa: PLR0913 - as a projector, and two of its own
         self, event_log: EventLog, projection: Projection, streams: tuple[str, ...], postgres_dsn: str, versions: Versions,
         *, pace: Pace = AT_ONCE, announce: Callable[[Version], Awaitable[None]] = _nobody_hears, stage: Stage | None = None,
         chronicle: Chronicle | None = None, beside: Callable[[str], Beside] | None = None,
+        archive: Callable[[], Archive | None] = lambda: None,
     ) -> None:  # fmt: skip
         self.at_least = AtLeast(streams)
         self._log = event_log
@@ -78,6 +81,7 @@ class LiveVersion:
         self._announce = announce
         self._stage = stage
         self._chronicle = chronicle
+        self._archive = archive
         self._make_beside = beside
         self._beside: Beside | None = None
         self._live: Version | None = None
@@ -235,7 +239,7 @@ class LiveVersion:
         """Fill a version for this program's rows; what goes wrong by itself is tried again at the next look."""
         log.warning("version_needed", projection=self._projection.name, rows=self._projection.version, read=live.rows if live else None)
         try:
-            await self._next().fill(SERVICE, self._filled)
+            await self._next().fill(SERVICE, self._filled, self._archive())
         except AlreadyFilling as other:
             log.info("version_awaited", projection=self._projection.name, detail=str(other))
             await asyncio.sleep(SOON_S)

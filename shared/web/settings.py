@@ -23,6 +23,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     nats_durable: Annotated[
         bool, Meta(description="yes: the NATS given by PULKA_NATS_URL syncs every write to disk (a client cannot see it)")
     ] = False
+    nats_operator_url: Annotated[
+        str, Meta(description="The same NATS as the user who may purge; empty: PULKA_NATS_URL with the password in HOME/keys/nats_operator")
+    ] = ""
+    archive_dir: Annotated[str, Meta(description="Folder of `pulka archive`, to read archived tables from; empty: none")] = ""
     namespace: Annotated[
         str,
         Meta(pattern="^([a-z][a-z0-9_]{0,39})?$", description="Prefix of streams, subjects and schemas, so that several can share servers"),
@@ -42,7 +46,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
-_SECRET_URLS = frozenset({"nats_url", "postgres_dsn"})  # these carry passwords
+_SECRET_URLS = frozenset({"nats_url", "nats_operator_url", "postgres_dsn"})  # these carry passwords
 _PASSWORD = re.compile(r"(://[^:/?#@,]*:)[^@,]*(?=@)|([?&]password=)[^&,]*", re.IGNORECASE)  # user:HERE@host, or the parameter
 _WORDS = {"yes": True, "true": True, "1": True, "on": True, "no": False, "false": False, "0": False, "off": False}
 

@@ -9,11 +9,12 @@ LIMIT = 1000
 
 
 class Added(msgspec.Struct, frozen=True, tag_field="type"):
-    """`amount` was added to a counter that stood at `seen`."""
+    """`amount` was added to a counter that stood at `seen`. `last`: that is all there will be."""
 
     amount: int
     seen: int
     box: str = ""
+    last: bool = False
 
 
 class Clear:
@@ -28,8 +29,8 @@ class Clear:
 
 def fold(total, _commit, events):
     for event in events:
-        assert event.seen == total, "an event was decided on a stale total"
-        total += event.amount
+        assert event.last or event.seen == total, "an event was decided on a stale total"
+        total = event.seen + event.amount
     return total
 
 

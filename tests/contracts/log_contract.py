@@ -1,7 +1,8 @@
 """What every event log promises. Each adapter's tests inherit this class and bring a `world`: a log whose wire and disk can fail.
 
 `world.log` is one client and `world.other` a second of the same log, whose wire never fails; `cut`, `heal`, `lose_ack`, `lose_request`
-break the first one's wire; `purge` takes an aggregate out as archiving does; `small()` opens a log with room for some 16 KiB a stream.
+break the first one's wire; `purge` takes an aggregate out behind everybody's back, `operators()` is a client that may; `small()`
+opens a log with room for some 16 KiB a stream.
 """
 
 import asyncio
@@ -222,6 +223,30 @@ class LogContract:
             await log.append(table, some_commit(table, 3, size=2000), records[-1].sequence)
         await world.purge(other)
         assert await log.append(table, some_commit(table, 3, size=2000), records[-1].sequence)
+
+    async def test_an_archived_aggregate_keeps_its_last_commit(self, world):
+        """A purge takes out what lies before a commit, once; that one stays and is built upon, and nobody else loses anything."""
+        operators = await world.operators()
+        gone, kept = some_table(partition=3), some_table(partition=3)
+        records, others = await fill(world.log, gone, 5), await fill(world.log, kept, 2)
+        assert await operators.purge(gone, records[-1].sequence) == 4
+        assert await operators.purge(gone, records[-1].sequence) == 0
+        assert await world.other.read(gone) == records[-1:]
+        assert await world.other.head(gone) == records[-1]
+        assert await world.other.read(kept) == others
+        with pytest.raises(Conflict):
+            await world.log.append(gone, some_commit(gone, 1), 0)
+        assert await world.log.append(gone, some_commit(gone, 6), records[-1].sequence)
+
+    async def test_a_purge_needs_a_commit_that_stays(self, world):
+        """Without a commit at the place there is nothing to stay, and nothing is taken out."""
+        operators = await world.operators()
+        table, other = some_table(partition=3), some_table(partition=3)
+        records, others = await fill(world.log, table, 3), await fill(world.log, other, 1)
+        for place in (0, others[0].sequence, others[0].sequence + 1):
+            with pytest.raises(ValueError, match="has no commit"):
+                await operators.purge(table, place)
+        assert await world.other.read(table) == records
 
     async def test_a_full_store_is_said_to_each_of_many(self, world):
         """Sixty commits at once into a store for seven: each is stored or told that it is full, and the answers are true."""

@@ -1,10 +1,13 @@
 """Load, decide, append, on both logs: every command takes effect once, decided on the newest state, and its first answer is its answer."""
 
 import asyncio
+import json
 
+import nats
 import pytest
 
 from shared.eventlog.aggregates import (
+    BrokenChain,
     Committed,
     Mismatch,
     Nothing,
@@ -28,9 +31,22 @@ async def logs(request, namespace):
         return
     url = request.getfixturevalue("nats_url")
     one, two = await open_log(url, namespace), await open_log(url, namespace)
+    one.operator_url = request.getfixturevalue("nats_urls").operator
     yield one, two
     await one.close()
     await two.close()
+
+
+async def purge_before(log, recorded):
+    """Take out what lies before a commit, as whoever may."""
+    if isinstance(log, MemoryLog):
+        await log.purge(recorded.address, recorded.sequence)
+        return
+    client = await nats.connect(log.operator_url)
+    space = log._namespace
+    order = json.dumps({"filter": space.subject(recorded.address), "seq": recorded.sequence}).encode()
+    await client.request(f"$JS.API.STREAM.PURGE.{space.stream(recorded.stream)}", order, timeout=5)
+    await client.close()
 
 
 @pytest.fixture
@@ -229,6 +245,40 @@ async def test_a_small_cache_forgets_and_reads_again(logs):
 
 
 # ---- queue and cancellation ----------------------------------------------------------------------------------------------
+
+
+def last_of(loaded, _at):
+    """Decide that there will be no more."""
+    return (Added(0, loaded.state, last=True),)
+
+
+async def test_an_archived_aggregate_is_known_by_its_last_commit(logs):
+    """What came before a commit that stands alone may have left the log: fresh, cached and stale instances all find it, and build on it."""
+    table = some_table()
+    settings = {"alone": lambda events: bool(events) and events[-1].last}
+    writer, stale, cached = (counters(log, **settings) for log in (logs[0], logs[1], logs[1]))
+    await writer.transact(table, request("a"), add(2))
+    await stale.load(table)
+    await writer.transact(table, request("b"), add(3))
+    ended = await writer.transact(table, request("z"), last_of)
+    await cached.load(table)
+    await purge_before(logs[0], ended.recorded)
+    for instance in (stale, cached, counters(logs[1], **settings)):
+        loaded = await instance.load(table, at_leader=True)
+        assert (loaded.state, loaded.revision, loaded.sequence) == (5, 3, ended.recorded.sequence)
+    refused = await counters(logs[1], **settings).transact(table, request("c"), add(LIMIT))
+    assert refused.revision == 3
+
+
+async def test_only_a_commit_that_stands_alone_may(logs):
+    """Any other gap at the beginning is a broken chain."""
+    table = some_table()
+    instance = counters(logs[0])
+    await instance.transact(table, request("a"), add(2))
+    second = await instance.transact(table, request("b"), add(3))
+    await purge_before(logs[0], second.recorded)
+    with pytest.raises(BrokenChain):
+        await counters(logs[1], alone=lambda events: events[-1].last).load(table)
 
 
 async def test_a_full_queue_refuses_at_once(logs):

@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from shared.eventlog import reading
 from shared.eventlog.jetstream import open_log
-from shared.eventlog.port import Conflict, Unavailable
+from shared.eventlog.port import Conflict, NotPermitted, Unavailable
 from shared.eventlog.streams import Namespace, StreamDrift, configurations
 from shared.events.address import Address, new_id
 from shared.events.commit import decode_head
@@ -34,7 +34,7 @@ class JetStreamWorld:
         self.proxy = Proxy(url.hostname, url.port)
         self._url = url
         self.log = self.other = None
-        self._small = None
+        self._small = self._operators = None
 
     async def open(self):
         await self.proxy.open()
@@ -49,7 +49,7 @@ class JetStreamWorld:
         return urlunsplit(self._url._replace(netloc=f"{account}@127.0.0.1:{self.proxy.port}".lstrip("@")))
 
     async def close(self):
-        for log in (self.log, self.other, self._small):
+        for log in (self.log, self.other, self._small, self._operators):
             if log is not None:
                 await log.close()
         for space in self._spaces[1:]:
@@ -62,6 +62,10 @@ class JetStreamWorld:
         self._spaces.append(f"{self._spaces[0]}small")
         self._small = await open_log(self._urls.service, self._spaces[-1], max_bytes=16 * 1024)
         return self._small
+
+    async def operators(self):
+        self._operators = await open_log(self._urls.operator, self._spaces[0])
+        return self._operators
 
     async def cut(self):
         lost = asyncio.Event()
@@ -127,6 +131,16 @@ async def world(nats_urls, namespace):
 
 class TestJetStreamLog(LogContract, ReadingContract):
     """See `LogContract` and `ReadingContract`; and what only a real server can show."""
+
+    async def test_a_service_may_not_purge(self, world, nats_urls):
+        """Only the operator's user takes anything out: another is told so, and everything stays."""
+        if nats_urls.service == nats_urls.operator:
+            pytest.skip("this server has one user for everything")
+        table = some_table()
+        records = await fill(world.log, table, 2)
+        with pytest.raises(NotPermitted):
+            await world.other.purge(table, records[-1].sequence)
+        assert await world.other.read(table) == records
 
     async def test_many_at_once_share_a_sync_and_few_go_singly(self, world):
         """Group commit sets in when much is queued, and a lone commit does not wait for company."""

@@ -23,6 +23,9 @@ class MemoryWorld:
         self._stores.append(MemoryStore(max_bytes=16 * 1024))
         return MemoryLog(self._stores[-1])
 
+    async def operators(self):
+        return self.other
+
     async def cut(self):
         self.log.disconnect()
 

@@ -1,0 +1,285 @@
+"""`pulka archive`: settled tables move to files and out of the log; what lies there, and whether it holds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import asyncpg
+import click
+import msgspec
+from rich.console import Console
+from rich.progress import Progress
+
+from services.cli.composition import require_reachable, require_servers
+from services.cli.logs import log_to
+from services.ledger import archive_files
+from services.ledger.archive_files import BadArchive
+from services.ledger.archiving import Archiver, Moved
+from services.ledger.books import Books
+from services.ledger.own_events import ARCHIVE, OwnEvents
+from services.ledger.proofs import Proofs
+from services.ledger.readers import live_books
+from services.ledger.verify import check
+from shared.eventlog.port import LogError, NotPermitted
+from shared.events import address
+from shared.events.checkpoint_document import wrong_with
+from shared.events.ledger_events import TableArchived
+from shared.projections.versions import Versions
+from shared.web.application import now_ms
+from shared.web.auth import OPERATOR
+from shared.web.log_connection import connected_log
+from shared.web.service import CannotStart, ServersUnreachable
+from shared.web.settings import Settings, home_of, masked, read_settings, variable
+
+FAILED: Final = 1  # exit status: a table was left where it is, or a file is not in order
+DAY_MS: Final = 24 * 60 * 60 * 1000
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")  # as of `pulka token`: stands in the log as it is
+_USER: Final = re.compile(r"://(?:[^@/]*@)?")  # in a URL, up to the host
+
+FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--older-than", "days", type=click.IntRange(0, 100_000), metavar="DAYS", help="Tables untouched for so many days; 0: all.")
+@click.option("--to", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder of the archive.")
+@click.option("--name", default="operator", show_default=True, help="Who archives; stands in the log.")
+@click.option("--dry-run", is_flag=True, help="Only say which tables these are.")
+@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.pass_context
+def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str, *, dry_run: bool, as_json: bool) -> None:
+    """Move settled tables older than DAYS to files in DIR, and out of the log; finish what an interrupted run has begun.
+
+    Needs the ledger to be running, and the log's user that may purge: PULKA_NATS_OPERATOR_URL, or the keys of PULKA_HOME. Exit status 1
+    when a table had to be left in the log.
+    """
+    if ctx.invoked_subcommand is not None:
+        if days is not None or folder is not None or dry_run:
+            raise click.UsageError("--older-than, --to and --dry-run go with `pulka archive` itself")
+        return
+    if days is None or folder is None:
+        raise click.UsageError("--older-than DAYS and --to DIR are needed")
+    if NAME.fullmatch(name) is None:
+        raise click.BadParameter("1 to 40 letters, digits, dots, dashes and underscores, the first a letter or digit", param_hint="--name")
+    settings = read_settings(os.environ)
+    require_servers(settings)
+    require_reachable(settings)
+    log_to(sys.stderr, "warning")
+    older_than = int(time.time() * 1000) - days * DAY_MS
+    try:
+        done = asyncio.run(_listed(settings, folder, older_than) if dry_run else _moved(settings, folder, older_than, OPERATOR + name))
+    except NotPermitted as wrong:
+        raise CannotStart(f"{wrong}: set {variable('nats_operator_url')}") from wrong
+    if as_json:
+        click.echo(msgspec.json.encode(done))
+    else:
+        _say(done, dry_run=dry_run)
+    sys.exit(FAILED if done["left"] else 0)
+
+
+@archive.command("list")
+@click.argument("folder", type=FOLDER, metavar="DIR")
+@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+def list_command(folder: Path, *, as_json: bool) -> None:
+    """List the tables in DIR, with their commits and sizes."""
+    found = _each(folder, _described)
+    if as_json:
+        _one_object(found)
+        return
+    count = 0
+    for one in found:
+        count += 1
+        told = (
+            f"{one['commits']} commits, {one['bytes']} bytes, head {one['head'][:16]}" if "head" in one else one["problems"][0]["message"]
+        )
+        click.echo(f"{one['table']}: {told}")
+    click.echo(f"{count} tables", err=True)
+
+
+@archive.command()
+@click.argument("folder", type=FOLDER, metavar="DIR")
+@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+def verify(folder: Path, *, as_json: bool) -> None:
+    """Verify every table in DIR: bytes, hashes, deals, rules; with PULKA_NATS_URL also that all that was archived is there, unchanged.
+
+    Exit status 1 when something is wrong.
+    """
+    settings = read_settings(os.environ)
+    log_to(sys.stderr, "warning")
+    told = asyncio.run(_told_by_the_log(settings)) if settings.nats_url else {}
+    seen: set[str] = set()
+    wrong = 0
+
+    def verdicts() -> Iterator[dict[str, Any]]:
+        nonlocal wrong
+        for one in _each(folder, lambda path: _verified(path, told)):
+            seen.add(one["table"])
+            wrong += not one["verified"]
+            yield one
+        for table_id in sorted(told.keys() - seen):
+            wrong += 1
+            yield {"table": table_id, "verified": False, "problems": [_problem("missing", "it was archived, and no file of it is here")]}
+
+    if as_json:
+        _one_object(verdicts())
+    else:
+        count = 0
+        for one in verdicts():
+            count += 1
+            for problem in one["problems"]:
+                click.echo(f"{one['table']}: revision {problem['revision']}: {problem['code']}: {problem['message']}")
+        click.echo(f"{count} tables, {f'{wrong} not verified' if wrong else 'all verified'}")
+    sys.exit(FAILED if wrong else 0)
+
+
+# ---- moving ------------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _archiver(settings: Settings, folder: Path, author: str) -> AsyncIterator[Archiver]:
+    """An archiver on connections of its own. Raises `CannotStart`, `ServersUnreachable`."""
+    log = await connected_log(_as_operator(settings), "pulka archive", on_closed=None)
+    versions = Versions(Books.name, settings.namespace)
+    try:
+        connection = await live_books(settings.postgres_dsn, versions)
+        try:
+            if not await versions.alone(connection):  # whoever fills a version reads what we take out of the log
+                raise CannotStart("another `pulka archive` is under way, or the books are being written anew (`pulka ledger status`)")
+            yield Archiver(log, connection, OwnEvents(log), Proofs(settings.namespace), folder, author=author, clock=now_ms)
+        finally:
+            await connection.close()
+    except NotPermitted:
+        raise
+    except LogError as wrong:
+        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
+    except LookupError:
+        raise CannotStart("this database has no books of the ledger; start it once") from None
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, ConnectionError, TimeoutError) as wrong:
+        raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+    finally:
+        await log.close()
+
+
+async def _listed(settings: Settings, folder: Path, older_than: int) -> dict[str, Any]:
+    """How many tables a run would take."""
+    tables = commits = 0
+    async with _archiver(settings, folder, OPERATOR) as archiver:
+        async for table_id, revision in archiver.due(older_than):
+            tables, commits = tables + 1, commits + revision
+            click.echo(table_id, err=True)
+    return {"archived": 0, "due": tables, "commits": commits, "left": []}
+
+
+async def _moved(settings: Settings, folder: Path, older_than: int, author: str) -> dict[str, Any]:
+    """Move what is due; what had to be left is told one by one."""
+    totals: Counter[str] = Counter()
+    left: list[Moved] = []
+    console = Console(stderr=True)
+    async with _archiver(settings, folder, author) as archiver:
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+            task = bar.add_task("tables", total=await archiver.count(older_than))
+            async for table_id, _ in archiver.due(older_than):
+                moved = await archiver.move(table_id)
+                totals[moved.state] += 1
+                totals["commits"] += moved.commits
+                if moved.state == "left":
+                    left.append(moved)
+                bar.advance(task)
+    return {"archived": totals["archived"], "due": totals["archived"] + totals["left"], "commits": totals["commits"], "left": left}
+
+
+def _as_operator(settings: Settings) -> Settings:
+    """The settings with the log's user that may purge. Raises `CannotStart` when it is not known."""
+    if settings.nats_operator_url:
+        return msgspec.structs.replace(settings, nats_url=settings.nats_operator_url)
+    secret = home_of(settings) / "keys" / "nats_operator"
+    try:
+        password = secret.read_text(encoding="utf-8").strip()
+    except OSError as wrong:
+        raise CannotStart(
+            f"purging needs the operator's user of NATS: set {variable('nats_operator_url')} ({secret}: {wrong.strerror})"
+        ) from None
+    user = f"://operator:{quote(password, safe='')}@"
+    return msgspec.structs.replace(settings, nats_url=_USER.sub(lambda _: user, settings.nats_url))
+
+
+def _say(done: dict[str, Any], *, dry_run: bool) -> None:
+    if dry_run:
+        click.echo(f"{done['due']} tables with {done['commits']} commits would be archived")
+        return
+    for left in done["left"]:
+        click.echo(f"{left.table}: left in the log: {left.reason}: {left.detail}")
+    click.echo(f"{done['archived']} tables with {done['commits']} commits archived, {len(done['left'])} left in the log")
+
+
+# ---- looking -----------------------------------------------------------------------------------------------------------
+
+
+def _each(folder: Path, look: Any) -> Iterator[dict[str, Any]]:
+    """What `look` says of every file, with a bar."""
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("tables", total=sum(1 for _ in archive_files.files_in(folder)))
+        for path in archive_files.files_in(folder):
+            yield look(path)
+            bar.advance(task)
+
+
+def _described(path: Path) -> dict[str, Any]:
+    told: dict[str, Any] = {"table": path.name.removesuffix(archive_files.ENDING), "bytes": path.stat().st_size}
+    try:
+        kept = archive_files.read(path)
+    except BadArchive as wrong:
+        return told | {"problems": [_problem("damaged", str(wrong))]}
+    return told | {"commits": len(kept.records), "head": kept.head, "proved": kept.proof is not None}
+
+
+def _verified(path: Path, told: dict[str, TableArchived]) -> dict[str, Any]:
+    """One file: whether it is whole, its chain, deals and rules hold, its proof leads to its checkpoint, and it is what the log says."""
+    table_id = path.name.removesuffix(archive_files.ENDING)
+    try:
+        kept = archive_files.read(path)
+    except BadArchive as wrong:
+        return {"table": table_id, "verified": False, "commits": 0, "problems": [_problem("damaged", str(wrong))]}
+    problems = [msgspec.to_builtins(one) for one in check(address.table(table_id), kept.records, None).problems]
+    if kept.checkpoint is not None and kept.proof is not None:
+        problems += [msgspec.to_builtins(one) for one in wrong_with(kept.checkpoint, frozenset())]
+        leaf = kept.proof.leaf
+        if (leaf.table, leaf.head) != (table_id, kept.head) or kept.proof.path.leads_to(leaf.entry) != kept.checkpoint.header.root:
+            problems.append(_problem("not_in_checkpoint", "the proof does not lead from this table to the checkpoint"))
+    archived = told.get(table_id)
+    if archived is not None and archived.digest != archive_files.digest_of(path):
+        problems.append(_problem("changed", "it is not the file that the log tells of"))
+    return {"table": table_id, "verified": not problems, "commits": len(kept.records), "problems": problems}
+
+
+async def _told_by_the_log(settings: Settings) -> dict[str, TableArchived]:
+    """What the ledger's own log says was archived, by table. Raises `ServersUnreachable`."""
+    log = await connected_log(settings, "pulka archive", on_closed=None)
+    try:
+        return {event.table: event for _, event in await OwnEvents(log).read(ARCHIVE) if isinstance(event, TableArchived)}
+    except LogError as wrong:
+        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
+    finally:
+        await log.close()
+
+
+def _problem(code: str, message: str) -> dict[str, Any]:
+    return {"revision": 0, "code": code, "message": message}
+
+
+def _one_object(found: Iterator[dict[str, Any]]) -> None:
+    """`{"tables": […]}`, table by table: an archive may be larger than memory."""
+    sys.stdout.write('{"tables": [')
+    for place, one in enumerate(found):
+        sys.stdout.write((", " if place else "") + msgspec.json.encode(one).decode())
+    sys.stdout.write("]}\n")

@@ -1,0 +1,204 @@
+"""`pulka archive`: moves what is old enough, says what it left and why, and tells whether an archive holds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from click.testing import CliRunner
+
+from services.cli.archive import archive
+from services.cli.audit import audit
+from services.cli.versions import rebuild
+from services.ledger import archive_files
+from services.ledger.books import Books
+from shared.eventlog.jetstream import open_log
+from shared.events.address import TABLE_STREAMS
+from shared.projections.live_version import LiveVersion
+from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
+from tests.services.ledger.played import PlayedTable
+
+pytestmark = pytest.mark.servers
+
+DAY = 24 * 60 * 60 * 1000
+
+
+@pytest.fixture
+async def log(nats_url, namespace):
+    log = await open_log(nats_url, namespace, heartbeat=0.2)
+    yield log
+    await log.close()
+
+
+@pytest.fixture
+async def projector(log, postgres_dsn, versions, connection):  # noqa: ARG001 - the connection clears away afterwards
+    projector = LiveVersion(log, Books(), TABLE_STREAMS, postgres_dsn, versions)
+    await projector.start()
+    yield projector
+    await projector.stop()
+
+
+@pytest.fixture
+def settings(nats_urls, postgres_dsn, namespace, tmp_path):
+    return {
+        "PULKA_NATS_URL": nats_urls.service,
+        "PULKA_NATS_OPERATOR_URL": nats_urls.operator,
+        "PULKA_POSTGRES_DSN": postgres_dsn,
+        "PULKA_NAMESPACE": namespace,
+        "PULKA_HOME": str(tmp_path / "home"),
+        "PULKA_ARCHIVE_DIR": str(tmp_path / "archive"),
+    }
+
+
+@pytest.fixture
+def run(settings):
+    async def invoke(*arguments, command=archive, **changed):
+        environment = settings | changed
+        return await asyncio.to_thread(CliRunner(env=environment).invoke, command, [str(one) for one in arguments])
+
+    return invoke
+
+
+@pytest.fixture
+async def played(log, projector):
+    """Two pulkas that are over and one in play."""
+    tables = [await PlayedTable(log, 51).play(), await PlayedTable(log, 52, partition=3).play()]
+    tables.append(await PlayedTable(log, 53, target=40).play(deals=1))
+    for table in tables:
+        assert await projector.at_least.wait(table.commits[-1].position, 10.0)
+    return tables
+
+
+async def test_old_tables_go_and_the_audit_goes_on(run, played, log, tmp_path):
+    """A dry run only tells; the run moves the two that are over; the archive and the audit of everything hold; a second run has nothing."""
+    one, two, going = played
+    folder = tmp_path / "archive"
+    commits = len(one.commits) + len(two.commits)
+    dry = await run("--older-than", 1, "--to", folder, "--dry-run", "--json")
+    assert (dry.exit_code, json.loads(dry.stdout)) == (0, {"archived": 0, "due": 2, "commits": commits, "left": []})
+    assert set(dry.stderr.split()) == {one.id, two.id}
+    assert not folder.exists()
+    done = await run("--older-than", 1, "--to", folder, "--json")
+    assert (done.exit_code, json.loads(done.stdout)) == (0, {"archived": 2, "due": 2, "commits": commits, "left": []}), done.output
+    assert [len(await log.read(table.address)) for table in played] == [1, 1, len(going.commits)]
+    listed = json.loads((await run("list", folder, "--json")).stdout)["tables"]
+    assert {(table["table"], table["commits"]) for table in listed} == {(one.id, len(one.commits)), (two.id, len(two.commits))}
+    assert one.id in (await run("list", folder)).stdout
+    checked = await run("verify", folder, "--json")
+    assert checked.exit_code == 0, checked.output
+    assert [table["verified"] for table in json.loads(checked.stdout)["tables"]] == [True, True]
+    everything = await run("verify", "--json", command=audit)
+    assert everything.exit_code == 0, everything.output
+    assert len(json.loads(everything.stdout)["tables"]) == 3
+    assert "0 tables with 0 commits archived" in (await run("--older-than", 1, "--to", folder)).stdout
+
+
+async def test_young_tables_stay(run, played, log, tmp_path):
+    """What was played within those days is not touched."""
+    days = (time.time() * 1000 - 1_700_000_000_000) // DAY + 10
+    done = await run("--older-than", int(days), "--to", tmp_path / "archive")
+    assert (done.exit_code, "0 tables" in done.stdout) == (0, True)
+    assert [len(await log.read(table.address)) for table in played] == [len(table.commits) for table in played]
+
+
+async def test_without_the_archive_the_audit_says_what_is_missing(run, played, tmp_path):
+    """An audit that is not told where the archive is does not verify what lies there, and names it; the others hold."""
+    await run("--older-than", 1, "--to", tmp_path / "archive")
+    blind = await run("verify", "--json", command=audit, PULKA_ARCHIVE_DIR="")
+    assert blind.exit_code == 1
+    verdicts = {table["table_id"]: table for table in json.loads(blind.stdout)["tables"]}
+    assert [verdicts[table.id]["verified"] for table in played] == [False, False, True]
+    assert verdicts[played[0].id]["problems"][0]["code"] == "not_in_archive"
+
+
+async def test_a_damaged_archive_is_named(run, played, tmp_path):
+    """A file that is gone, one that was changed, one that was written anew: each with its table; exit status 1."""
+    one, two, _ = played
+    folder = tmp_path / "archive"
+    await run("--older-than", 1, "--to", folder)
+    path = archive_files.file_of(folder, one.id)
+    kept = archive_files.read(path)
+
+    async def problems(**settings):
+        told = await run("verify", folder, "--json", **settings)
+        return told.exit_code, {
+            table["table"]: [problem["code"] for problem in table["problems"]] for table in json.loads(told.stdout)["tables"]
+        }
+
+    archive_files.write(folder, 1, kept)
+    assert await problems() == (1, {one.id: ["changed"], two.id: []})
+    assert await problems(PULKA_NATS_URL="") == (0, {one.id: [], two.id: []})
+    path.write_bytes(path.read_bytes()[:-30])
+    assert await problems() == (1, {one.id: ["damaged"], two.id: []})
+    assert "damaged" in (await run("verify", folder)).stdout
+    assert json.loads((await run("list", folder, "--json")).stdout)["tables"][0]["problems"][0]["code"] == "damaged"
+    path.unlink()
+    assert await problems() == (1, {one.id: ["missing"], two.id: []})
+
+
+async def test_what_was_left_is_told(run, played, connection, tmp_path):
+    """A table that does not verify stays, its reason is printed, and the exit status is 1."""
+    await connection.execute("UPDATE scores SET written = replace(written, ':', ': ') WHERE table_id = $1", played[0].id)
+    done = await run("--older-than", 1, "--to", tmp_path / "archive")
+    assert done.exit_code == 1
+    assert f"{played[0].id}: left in the log: not_verified" in done.stdout
+    assert "1 tables with" in done.stdout
+
+
+async def test_the_home_has_the_operator_s_password(run, played, nats_urls, tmp_path):
+    """Without PULKA_NATS_OPERATOR_URL the password is read where `pulka up` keeps it; the services' user may not purge."""
+    if nats_urls.service == nats_urls.operator:
+        pytest.skip("this server has one user for everything")
+    arguments = ("--older-than", 1, "--to", tmp_path / "archive")
+    unknown = await run(*arguments, PULKA_NATS_OPERATOR_URL="")
+    assert isinstance(unknown.exception, CannotStart)
+    assert "PULKA_NATS_OPERATOR_URL" in str(unknown.exception)
+    forbidden = await run(*arguments, PULKA_NATS_OPERATOR_URL=nats_urls.service)
+    assert isinstance(forbidden.exception, CannotStart)
+    assert "may not purge" in str(forbidden.exception)
+    keys = tmp_path / "home" / "keys"
+    keys.mkdir(parents=True)
+    (keys / "nats_operator").write_text(unquote(urlsplit(nats_urls.operator).password) + "\n")
+    done = await run(*arguments, "--json", PULKA_NATS_OPERATOR_URL="")
+    assert (done.exit_code, json.loads(done.stdout)["archived"]) == (0, len(played) - 1)
+
+
+async def test_the_books_are_written_anew_from_archive_and_log(run, played, connection, versions, tmp_path):
+    """`pulka ledger rebuild` reads the archive of PULKA_ARCHIVE_DIR first; without it, it refuses, and readers stay where they are."""
+    await run("--older-than", 1, "--to", tmp_path / "archive")
+    blind = await run(command=rebuild, PULKA_ARCHIVE_DIR="")
+    assert isinstance(blind.exception, OrderRefused)
+    done = await run("--json", command=rebuild)
+    assert done.exit_code == 0, done.output
+    assert (await versions.live(connection)).number == json.loads(done.stdout)["version"]
+    everything = await run("verify", "--json", command=audit)
+    assert everything.exit_code == 0, everything.output
+    assert {table["table_id"] for table in json.loads(everything.stdout)["tables"]} == {table.id for table in played}
+
+
+async def test_two_runs_do_not_meet(run, played, connection, versions, tmp_path):
+    """While somebody archives, or fills a version of the books, another run does not begin."""
+    assert played
+    assert await versions.alone(connection)
+    other = await run("--older-than", 1, "--to", tmp_path / "archive")
+    assert isinstance(other.exception, CannotStart)
+    assert "under way" in str(other.exception)
+
+
+async def test_bad_usage_is_named(run, tmp_path):
+    """Both options are needed, a folder must be there to be looked at, servers must be named and answer."""
+    folder = tmp_path / "archive"
+    assert (await run()).exit_code == 2
+    assert (await run("--older-than", 1)).exit_code == 2
+    assert (await run("--older-than", -1, "--to", folder)).exit_code == 2
+    assert (await run("--older-than", 1, "--to", folder, "--name", "two words")).exit_code == 2
+    assert (await run("--older-than", 1, "list", folder)).exit_code == 2
+    assert (await run("list", folder)).exit_code == 2
+    no_books = await run("--older-than", 1, "--to", folder)
+    assert isinstance(no_books.exception, CannotStart)
+    assert isinstance((await run("--older-than", 1, "--to", folder, PULKA_POSTGRES_DSN="")).exception, CannotStart)
+    away = await run("--older-than", 1, "--to", folder, PULKA_POSTGRES_DSN="postgresql://nobody@127.0.0.1:1/none")
+    assert isinstance(away.exception, ServersUnreachable)
