@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -20,10 +22,12 @@ from shared.events.address import TABLE_STREAMS
 from shared.projections.live_version import LiveVersion
 from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
 from tests.services.ledger.played import PlayedTable
+from tests.services.ledger.test_recorded import recorded_table
 
 pytestmark = pytest.mark.servers
 
 DAY = 24 * 60 * 60 * 1000
+VERIFY = Path(__file__).resolve().parents[3] / "deploy" / "verify" / "verify.py"
 
 
 @pytest.fixture
@@ -177,6 +181,22 @@ async def test_the_books_are_written_anew_from_archive_and_log(run, played, conn
     everything = await run("verify", "--json", command=audit)
     assert everything.exit_code == 0, everything.output
     assert {table["table_id"] for table in json.loads(everything.stdout)["tables"]} == {table.id for table in played}
+
+
+async def test_a_stranger_gets_an_archived_table_like_any_other(run, played, log, projector, tmp_path):
+    """`pulka audit export` reads the archive too, and writes a recorded pulka as well; a stranger's program accepts both."""
+    recorded_one = await recorded_table(log, 54)
+    assert await projector.at_least.wait(recorded_one.commits[-1].position, 10.0)
+    await run("--older-than", 1, "--to", tmp_path / "archive")
+    for table in (played[0], recorded_one):
+        file = tmp_path / f"{table.id}.ndjson"
+        done = await run("export", table.id, file, "--json", command=audit)
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["commits"] == len(table.commits) + 1
+        pipe = asyncio.subprocess.PIPE
+        process = await asyncio.create_subprocess_exec(sys.executable, VERIFY, file, stdout=pipe, stderr=asyncio.subprocess.STDOUT)
+        told, _ = await process.communicate()
+        assert process.returncode == 0, told.decode()
 
 
 async def test_two_runs_do_not_meet(run, played, connection, versions, tmp_path):
