@@ -99,6 +99,6 @@ async def site(projector, log, postgres_dsn, versions, tmp_path):
     app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://ledger") as client:
         site = Site(client, Tokens(keys), log)
-        site.app = app
+        site.app, site.desk = app, desk
         yield site
     await readers.close()

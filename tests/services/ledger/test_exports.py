@@ -5,18 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import json
+from contextlib import asynccontextmanager
 from fractions import Fraction
 
+import httpx
 import pyarrow.parquet
 import pytest
 
 from services.ledger import export_files, export_rows
+from services.ledger.desk import Desk
+from services.ledger.export_api import export_routes
 from services.ledger.export_forms import Csv
 from services.ledger.export_rows import Place, Scope
 from shared.rules.replay import replay_document
 from shared.rules.score_file import score_document
+from shared.web import application
 from shared.web.auth import OPERATE, READ
 from shared.web.paging import to_cursor
+from shared.web.service import Service
+from shared.web.settings import Settings
+from tests.served import served
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers
@@ -256,3 +264,44 @@ async def test_no_more_than_a_part_is_held(site, log, connection):
     form = export_files.form_of("ndjson", "deals", None, resumed=False)
     pieces = [piece async for piece in export_files.written(Reading, "deals", Scope(everything=True), start, form)]
     assert sum(largest) == sum(piece.count(b'"record"') for piece in pieces)
+
+
+class Failing:
+    """Readers of the books that go away after so many reads."""
+
+    def __init__(self, readers, reads):
+        self._readers, self._left = readers, reads
+
+    @asynccontextmanager
+    async def reading(self):
+        self._left -= 1
+        if self._left < 0:
+            raise ConnectionError("Postgres has gone")
+        async with self._readers.reading() as connection:
+            yield connection
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv", "parquet"])
+async def test_half_an_export_is_never_taken_for_a_whole_one(site, log, monkeypatch, tmp_path, form):
+    """When the database goes away in the middle the connection breaks off, whatever the form; before the first row it is a 503."""
+    await settled(site, PlayedTable(log, 25), PlayedTable(log, 26))
+    monkeypatch.setattr(export_rows.parts, "__defaults__", (2,))
+
+    async def fetched(reads):
+        failing = Desk(log, Failing(site.desk.readers, reads), site.desk._at_least)
+
+        async def nothing():
+            """Started and stopped by the fixtures."""
+
+        async def health():
+            return {"status": "ok"}
+
+        service = Service(name="ledger", routes=export_routes(lambda: failing), start=nothing, stop=nothing, health=health)
+        app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
+        async with served(app) as server, httpx.AsyncClient(trust_env=False) as client:
+            return await client.get(f"http://127.0.0.1:{server.port}/v1/ledger/export/entries", params={"format": form})
+
+    assert (await fetched(0)).json()["code"] == "unavailable"
+    with pytest.raises(httpx.RemoteProtocolError):
+        await fetched(3)
+    assert (await fetched(1000)).status_code == 200
