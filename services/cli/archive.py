@@ -22,6 +22,7 @@ from rich.progress import Progress
 
 from services.cli.composition import require_reachable, require_servers
 from services.cli.logs import log_to
+from services.cli.token import BAD_NAME, NAME
 from services.ledger import archive_files
 from services.ledger.archive_files import BadArchive
 from services.ledger.archiving import Archiver, Moved
@@ -43,7 +44,6 @@ from shared.web.settings import Settings, home_of, masked, read_settings, variab
 
 FAILED: Final = 1  # exit status: a table was left where it is, or a file is not in order
 DAY_MS: Final = 24 * 60 * 60 * 1000
-NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")  # as of `pulka token`: stands in the log as it is
 _USER: Final = re.compile(r"://(?:[^@/]*@)?")  # in a URL, up to the host
 
 FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
@@ -69,7 +69,7 @@ def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str
     if days is None or folder is None:
         raise click.UsageError("--older-than DAYS and --to DIR are needed")
     if NAME.fullmatch(name) is None:
-        raise click.BadParameter("1 to 40 letters, digits, dots, dashes and underscores, the first a letter or digit", param_hint="--name")
+        raise click.BadParameter(BAD_NAME, param_hint="--name")
     settings = read_settings(os.environ)
     require_servers(settings)
     require_reachable(settings)

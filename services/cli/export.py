@@ -56,6 +56,8 @@ def export(  # noqa: PLR0913 - a parameter an option
         writer = form_of(form, what, player, resumed=False)
     except NoSuchForm as wrong:
         raise click.BadParameter(str(wrong), param_hint="--format") from None
+    if out is not None and not out.parent.is_dir():
+        raise click.BadParameter(f"{out.parent} is no folder", param_hint="--out")
     if player is not None and (not player or "\0" in player):
         raise click.BadParameter("no player is called so", param_hint="--player")
     log_to(sys.stderr, "warning")

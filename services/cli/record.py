@@ -14,6 +14,7 @@ import httpx
 import msgspec
 
 from services.cli.documents import BAD_INPUT, REFUSED, opened
+from services.cli.token import BAD_NAME, NAME
 from shared.rules.recorded_pulka import recorded
 from shared.rules.refusal import Malformed
 from shared.web.auth import Tokens, master_keys
@@ -38,6 +39,8 @@ def import_command(file: str, seats: str | None, url: str | None, name: str, key
     It gets a table of its own, with sheet, deals and settlement, marked as recorded; it changes no rating. Needs the master keys of the
     server's home.
     """
+    if NAME.fullmatch(name) is None:
+        raise click.BadParameter(BAD_NAME, param_hint="--name")
     settings = read_settings(os.environ)
     with opened(file) as source:
         text = source.read()

@@ -18,6 +18,7 @@ from shared.web.settings import read_settings
 DAY: Final = 24 * 3600  # seconds
 LONGEST: Final = 365  # days; nothing takes a token back but its end
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")  # stands in the log as it is
+BAD_NAME: Final = "1 to 40 letters, digits, dots, dashes and underscores, the first a letter or digit"
 
 
 @click.command("token")
@@ -32,7 +33,7 @@ def token(scope: str, name: str, days: int, home: str | None, *, as_json: bool) 
     It goes into the header `Authorization: Bearer …`. It says nothing about seats and opens no hidden card.
     """
     if NAME.fullmatch(name) is None:
-        raise click.BadParameter("1 to 40 letters, digits, dots, dashes and underscores, the first a letter or digit", param_hint="--name")
+        raise click.BadParameter(BAD_NAME, param_hint="--name")
     settings = read_settings(os.environ)
     if home is not None:
         settings = msgspec.structs.replace(settings, home=home, master_keys_file="")

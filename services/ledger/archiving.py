@@ -163,6 +163,8 @@ class Archiver:
         """The table's row, once it is sure that the books have read all of the table, that it is over, and that everything holds."""
         if await self._books.fetchval("SELECT count(*) FROM parked WHERE aggregate = $1", where.subject):
             raise _Left("parked", "Some of its commits are parked; see to them first.")
+        if MARK in there[-1].data:  # an interrupted run's, which the books may be just about to read
+            await self._books_have(where, there[-1])
         table = (await tables.load(self._books, [where.id])).get(where.id)
         if table is None or table.revision != there[-1].revision or table.hash != hash_of(there[-1].data):
             raise _Left("books_behind", "The books have not read all of it.")

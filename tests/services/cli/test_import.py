@@ -105,6 +105,7 @@ def test_wrong_seats_are_named(run):
     """As many as players, and nobody twice."""
     assert json.loads(run(FILE, "--seats", "a,b").stderr)["error"]["path"] == "seats"
     assert json.loads(run(FILE, "--private").stderr)["error"]["path"] == "visibility"
+    assert run(FILE, "--name", "two words").exit_code == 2
 
 
 def test_a_server_that_refuses_or_is_away_is_told(run, tmp_path):

@@ -139,7 +139,7 @@ async def test_the_end_of_a_read_is_found_in_the_archive(club):
 
 
 async def test_only_what_is_old_enough_goes(club):
-    """`--older-than` counts from a table's last commit; recorded ones and annulled ones go like any other."""
+    """`--older-than` counts from a table's last commit."""
     one, two = await PlayedTable(club.log, 4).play(), await PlayedTable(club.log, 5).play()
     await club.read(one, two)
     ends = sorted((BEGAN + 1000 * len(table.commits), table.id) for table in (one, two))
@@ -360,9 +360,11 @@ async def by_a_stranger(path):
 
 
 async def test_a_rebuild_from_archive_and_log_equals_live(club, postgres_dsn, schema):
-    """Every row the same, byte for byte, with some tables archived, one only marked, one in play, one recorded and one corrected."""
+    """Every row the same, byte for byte, some tables archived, one marked, one in play, one recorded, one corrected, one annulled."""
     tables = [await PlayedTable(club.log, seed).play() for seed in (31, 32, 33)]
     recorded_one, going = await recorded_table(club.log, 34), await PlayedTable(club.log, 35, target=40).play(deals=1)
+    await tables[0].correct(5, -3, -2)
+    await tables[1].annul()
     await club.read(*tables, recorded_one, going)
     assert [one.state for one in (await club.archive()).values()] == ["archived"] * 4
     late = await PlayedTable(club.log, 36).play()
@@ -375,6 +377,9 @@ async def test_a_rebuild_from_archive_and_log_equals_live(club, postgres_dsn, sc
 
     with pytest.raises(KeyboardInterrupt):
         await club.archiver(dies).move(late.id)
+    marks = {table.id: (await club.log.read(table.address))[-1] for table in tables}
+    assert [b'"annulled":true' in marks[table.id].data for table in tables] == [False, True, False]
+    assert (await club.verdict(tables[1]))["verified"]
     for table in (*tables, recorded_one, late):
         assert await club.projector.at_least.wait((await club.log.read(table.address))[-1].position, 10.0)
     await club.projector.stop()

@@ -167,6 +167,7 @@ async def test_bad_usage_is_named(command, tmp_path):
     assert (await command("deals", "--format", "csv")).exit_code == 2
     assert (await command("everything")).exit_code == 2
     assert (await command("entries", "--resume")).exit_code == 2
+    assert (await command("entries", "--out", tmp_path / "nowhere" / "file")).exit_code == 2
     assert (await command("entries", "--player", "")).exit_code == 2
     part = tmp_path / "file.part"
     part.write_bytes(b'{"export":{"format":1,"what":"deals","player":null,"cursor":"x"}}\n')
