@@ -16,11 +16,13 @@ from services.cli.archive import archive
 from services.cli.audit import audit
 from services.cli.versions import rebuild
 from services.ledger import archive_files
+from services.ledger import main as ledger
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
 from shared.projections.live_version import LiveVersion
 from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
+from shared.web.settings import Settings
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.test_recorded import recorded_table
 
@@ -197,6 +199,26 @@ async def test_a_stranger_gets_an_archived_table_like_any_other(run, played, log
         process = await asyncio.create_subprocess_exec(sys.executable, VERIFY, file, stdout=pipe, stderr=asyncio.subprocess.STDOUT)
         told, _ = await process.communicate()
         assert process.returncode == 0, told.decode()
+
+
+async def test_a_new_database_is_filled_from_archive_and_log(run, played, projector, connection, namespace, settings, tmp_path):
+    """A ledger whose database is lost reads the archive, then the log, by itself; one that is not told where it is refuses to run."""
+    await run("--older-than", 1, "--to", tmp_path / "archive")
+    await projector.stop()
+    for row in await connection.fetch("SELECT nspname FROM pg_namespace WHERE starts_with(nspname, $1)", namespace):
+        await connection.execute(f'DROP SCHEMA "{row["nspname"]}" CASCADE')
+    servers = {"nats_url": settings["PULKA_NATS_URL"], "postgres_dsn": settings["PULKA_POSTGRES_DSN"], "namespace": namespace}
+    blind = ledger.create(Settings(**servers))
+    with pytest.raises(CannotStart, match="refuses"):
+        await blind.start()
+    await blind.stop()
+    service = ledger.create(Settings(**servers, archive_dir=settings["PULKA_ARCHIVE_DIR"]))
+    await service.start()
+    assert (await service.health())["status"] == "ok"
+    everything = await run("verify", "--json", command=audit)
+    assert everything.exit_code == 0, everything.output
+    assert {table["table_id"] for table in json.loads(everything.stdout)["tables"]} == {table.id for table in played}
+    await service.stop()
 
 
 async def test_two_runs_do_not_meet(run, played, connection, versions, tmp_path):
