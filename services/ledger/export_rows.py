@@ -111,42 +111,47 @@ Read: TypeAlias = tuple[list[dict[str, Any]], tuple[int, int] | None]
 _OWN: Final = "EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id AND own.player = $5)"
 #: `$1` stream, `$2` and `$3` the place, `$4` the mark, `$5` the reader, `$6` whether he sees everything, `$7` whose rows, `$8` how many.
 _SEEN: Final = f"($6 OR {_OWN} OR (t.open_to_all AND t.over_sequence <= $4))"
+#: Everybody's rows; for one player's it gives way to another condition, not to an alternative, which would hide the index from the planner.
+_WHOSE: Final = "$7::text IS NULL"
 _DEALS: Final = f"""
     SELECT t.first_sequence, t.recorded, s.table_id, s.deal, s.revision, s.at, s.outcome, s.written, s.sheet
     FROM tables t JOIN scores s USING (table_id) JOIN audit_trail a ON a.table_id = s.table_id AND a.revision = s.revision
     WHERE t.stream = $1 AND t.first_sequence >= $2 AND (t.first_sequence, s.deal) > ($2, $3::int) AND a.sequence <= $4 AND {_SEEN}
-      AND ($7::text IS NULL
-           OR EXISTS (SELECT FROM who_played w WHERE w.player = $7 AND w.table_id = s.table_id AND w.deal = s.deal))
+      AND {_WHOSE}
     ORDER BY t.first_sequence, s.deal LIMIT $8
 """  # noqa: S608 - constants of ours
+_HIS_DEALS: Final = "EXISTS (SELECT FROM who_played w WHERE w.player = $7 AND w.table_id = s.table_id AND w.deal = s.deal)"
 _PULKAS: Final = f"""
     SELECT t.first_sequence, t.table_id,
            (SELECT max(s.deal) FROM scores s JOIN audit_trail a ON a.table_id = s.table_id AND a.revision = s.revision
             WHERE s.table_id = t.table_id AND a.sequence <= $4) AS last_deal
     FROM tables t
     WHERE t.stream = $1 AND t.first_sequence > $2 AND t.first_sequence <= $4 AND $3::int >= 0 AND {_SEEN}
-      AND ($7::text IS NULL OR EXISTS (SELECT FROM who_played w WHERE w.player = $7 AND w.table_id = t.table_id))
+      AND {_WHOSE}
     ORDER BY t.first_sequence LIMIT $8
 """  # noqa: S608 - constants of ours
+_HIS_PULKAS: Final = "EXISTS (SELECT FROM who_played w WHERE w.player = $7 AND w.table_id = t.table_id)"
 _LINES: Final = f"""
     SELECT t.over_sequence, a.table_id, a.seat, a.player, a.closed_at AS at, a.net, a.rounded, a.payment, t.recorded
     FROM tables t JOIN accounts a USING (table_id)
     WHERE t.stream = $1 AND t.over_sequence >= $2 AND (t.over_sequence, a.seat) > ($2, $3::int - 1) AND t.over_sequence <= $4 AND {_SEEN}
-      AND a.closed_at IS NOT NULL AND ($7::text IS NULL OR a.player = $7)
+      AND a.closed_at IS NOT NULL AND {_WHOSE}
     ORDER BY t.over_sequence, a.seat LIMIT $8
 """  # noqa: S608 - constants of ours
+_HIS_LINES: Final = "a.player = $7"
 
 
-async def _fetch(connection: Connection, query: str, scope: Scope, place: Place, size: int) -> list[Any]:
+async def _fetch(connection: Connection, query: str, his: str, scope: Scope, place: Place, size: int) -> list[Any]:
     found: list[Any] = await connection.fetch(
-        query, TABLE_STREAMS[place.stream], place.sequence, place.unit, place.marks[place.stream],
+        query if scope.player is None else query.replace(_WHOSE, his),
+        TABLE_STREAMS[place.stream], place.sequence, place.unit, place.marks[place.stream],
         scope.reader, scope.everything, scope.player, size,
     )  # fmt: skip
     return found
 
 
 async def _entries(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
-    deals = await _fetch(connection, _DEALS, scope, place, size)
+    deals = await _fetch(connection, _DEALS, _HIS_DEALS, scope, place, size)
     if not deals:
         return [], None
     seats = await _seats(connection, [row["table_id"] for row in deals], [row["deal"] for row in deals])
@@ -190,7 +195,7 @@ async def _seats(connection: Connection, table_ids: list[str], deals: list[int])
 
 
 async def _records(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
-    deals = await _fetch(connection, _DEALS, scope, place, size)
+    deals = await _fetch(connection, _DEALS, _HIS_DEALS, scope, place, size)
     if not deals:
         return [], None
     known = await tables.load(connection, list({row["table_id"] for row in deals}))
@@ -206,7 +211,7 @@ async def _records(connection: Connection, scope: Scope, place: Place, size: int
 
 
 async def _score_files(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
-    found = await _fetch(connection, _PULKAS, scope, place, size)
+    found = await _fetch(connection, _PULKAS, _HIS_PULKAS, scope, place, size)
     if not found:
         return [], None
     known = await tables.load(connection, [row["table_id"] for row in found])
@@ -232,7 +237,7 @@ async def _files_of(connection: Connection, table: Table, last_deal: int) -> lis
 
 
 async def _statement(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
-    found = await _fetch(connection, _LINES, scope, place, size)
+    found = await _fetch(connection, _LINES, _HIS_LINES, scope, place, size)
     rows = [{column: row[column] for column in COLUMNS["statement"]} for row in found]
     return rows, (found[-1]["over_sequence"], found[-1]["seat"] + 1) if found else None
 
