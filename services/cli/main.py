@@ -40,6 +40,8 @@ COMMANDS = {
     "export": "services.cli.export:export",
     "ledger": "services.cli.ledger:ledger",
     "import": "services.cli.record:import_command",
+    "stats": "services.cli.players:stats",
+    "standings": "services.cli.players:standings",
     "settings": "services.cli.settings:settings_command",
 }
 

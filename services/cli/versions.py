@@ -21,6 +21,7 @@ from rich.table import Column, Table
 
 from services.cli.composition import require_reachable
 from services.cli.logs import log_to
+from services.ledger import rating_rows
 from services.ledger.books import VIEWS, Books
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
@@ -215,7 +216,7 @@ async def _rebuilt(settings: Settings, by: str) -> Switched:
     record = ParkingRecord(own, books.name)
     try:
         with _progress() as progress:
-            filling = NextVersion(log, books, TABLE_STREAMS, settings.postgres_dsn, versions, chronicle=record)
+            filling = NextVersion(log, books, TABLE_STREAMS, settings.postgres_dsn, versions, rating_rows.recompute, chronicle=record)
             done = await filling.fill(by, progress, archived_in(log, settings))
         await _announce(settings, own, versions, done)
     finally:

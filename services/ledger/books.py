@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, statement, tables, who_played
+from services.ledger import (
+    audit_trail,
+    deal_history,
+    own_entries,
+    player_stats,
+    pulka_results,
+    rating_rows,
+    score_sheet,
+    sections,
+    statement,
+    tables,
+    who_played,
+)
 from shared.eventlog.port import Recorded
 from shared.projections.projection import Connection
 
-VIEWS: Final = (score_sheet, sections, who_played, own_entries, deal_history, audit_trail, statement)  # each a question with its own rows
+# Each a question with its own rows; in this order, since the results are told by who played.
+VIEWS: Final = (score_sheet, sections, who_played, own_entries, deal_history, audit_trail, statement, player_stats, pulka_results)
 
 
 class Books:
@@ -17,7 +30,7 @@ class Books:
 
     name = "ledger"
     version = 3
-    ddl = tables.DDL + "".join(view.DDL for view in VIEWS)
+    ddl = tables.DDL + "".join(view.DDL for view in VIEWS) + rating_rows.DDL
 
     async def apply(self, connection: Connection, batch: Sequence[Recorded]) -> None:
         """Write a batch. Raises what a commit that is no table's, or of a newer version, makes of it."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from services.ledger import rating_rows
 from services.ledger.api import audit_routes, player_routes, table_routes
 from services.ledger.audit_api import proof_routes
 from services.ledger.books import Books
@@ -16,8 +17,10 @@ from services.ledger.desk import Desk
 from services.ledger.export_api import export_routes
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
+from services.ledger.players_api import rating_routes, stats_routes
 from services.ledger.proof_reads import ProofReads
 from services.ledger.proofs import Proofs
+from services.ledger.rating_keeper import RatingKeeper
 from services.ledger.readers import Readers
 from services.ledger.sheet_api import sheet_routes
 from services.ledger.signing import Checkpoints, DailySigner, signing_key
@@ -49,6 +52,8 @@ def create(settings: Settings) -> Service:
         *statement_routes(ledger.desk),
         *export_routes(ledger.desk),
         *proof_routes(ledger.proofs),
+        *stats_routes(ledger.desk),
+        *rating_routes(ledger.desk, ledger.ratings),
     ]
     return Service(name="ledger", routes=routes, start=ledger.start, drain=ledger.drain, stop=ledger.stop, health=ledger.health)
 
@@ -78,6 +83,13 @@ class Ledger:
             raise unavailable("The ledger is not open.")
         return self._proofs
 
+    def ratings(self) -> RatingKeeper:
+        """Who keeps the ratings; raises as `desk`."""
+        keeper = self._books.beside if self._books is not None else None
+        if not isinstance(keeper, RatingKeeper):
+            raise unavailable("The ledger is not open.")
+        return keeper
+
     async def start(self) -> None:
         """Connect and begin to follow. Raises `ServersUnreachable`, and `CannotStart` when the log is not the one that the books are of, or
         the books are a newer program's.
@@ -100,6 +112,8 @@ class Ledger:
             pace=PACE,
             announce=switched,
             chronicle=ParkingRecord(own_events, books.name),
+            stage=rating_rows.recompute,
+            beside=lambda schema: RatingKeeper(settings.postgres_dsn, schema),
             archive=partial(archived_in, self._log, settings),
         )
         self._readers = Readers(settings.postgres_dsn, versions, books.version)
@@ -146,7 +160,9 @@ class Ledger:
             return {"status": "down", "reason": "not started"}
         log, postgres, books = self._log.connected(), await self._readers.answers(), self._books.health()
         refused = self._signer.problem if self._signer is not None else None
-        well = log and books["status"] == "ok" and refused is None
+        keeper = self._books.beside
+        ratings = keeper.health() if isinstance(keeper, RatingKeeper) else {"status": "down", "reason": "being_filled"}
+        well = log and books["status"] == ratings["status"] == "ok" and refused is None
         return {
             "status": "down" if not postgres or books["status"] == "down" else "ok" if well else "degraded",
             "log": "connected" if log else "away",
@@ -154,4 +170,5 @@ class Ledger:
             "postgres": "connected" if postgres else "away",
             "books": books,
             "checkpoints": refused,
+            "ratings": ratings,
         }

@@ -13,7 +13,18 @@ from typing import Any
 
 import msgspec
 
-from services.ledger import audit_trail, deal_history, own_entries, postings, score_sheet, sections, statement, tables, who_played
+from services.ledger import (
+    audit_trail,
+    deal_history,
+    own_entries,
+    player_rows,
+    postings,
+    score_sheet,
+    sections,
+    statement,
+    tables,
+    who_played,
+)
 from services.ledger.against import Kept
 from services.ledger.audit_trail import Step
 from services.ledger.books import Books
@@ -21,6 +32,7 @@ from services.ledger.deal_history import Revealed
 from services.ledger.own_entries import Own
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
+from services.ledger.player_rows import PlayerRows
 from services.ledger.postings import Transaction
 from services.ledger.rules_check import by_the_rules
 from services.ledger.score_sheet import Score
@@ -63,6 +75,7 @@ class Rows(msgspec.Struct, frozen=True):
     parked: Parked | None = None
     skipped: Sequence[Skip] = ()
     said: Sequence[Skip] = ()
+    players: PlayerRows | None = None
 
 
 async def read_rows(connection: Connection, address: Address) -> Rows:
@@ -82,6 +95,7 @@ async def read_rows(connection: Connection, address: Address) -> Rows:
             await postings.read(connection, [address.id]),
             parked=next(iter(await parking.parked_of(connection, address.subject)), None),
             skipped=await skipping.skipped(connection, address.subject),
+            players=await player_rows.read(connection, address.id),
         )
 
 
@@ -193,6 +207,7 @@ def _until(rows: Rows, revision: int) -> Rows:
         parked=rows.parked if rows.parked and rows.parked.revision <= revision else None,
         skipped=[skip for skip in rows.skipped if skip.revision <= revision],
         said=rows.said,
+        players=rows.players.until(revision, scores[-1].deal if scores else 0) if rows.players else None,
     )
 
 
@@ -211,6 +226,8 @@ def _books_differ(records: Sequence[Recorded], lines: Sequence[Line], rows: Rows
         end = rows.parked.revision if rows.parked else records[-1].revision + 1
         lines = tables.lines([one for one in records if one.revision < end and one.revision not in left_out], {})
     yield from _rows_differ(lines, rows, whole=whole)
+    if rows.players is not None:
+        yield from rows.players.differences([line for line in lines if line.table.sequence <= rows.applied][: len(rows.steps)])
 
 
 def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[Problem]:

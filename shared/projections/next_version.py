@@ -32,7 +32,7 @@ IDLE_MS: Final = 4_000  # a stopped process may not hold the old version's lease
 AGAIN_S: Final = 0.2  # seconds before the next try to switch
 UNREAD_S: Final = 10.0  # seconds after which nobody can still be reading a version that readers have left: a read has a deadline of two
 
-Stage = Callable[[Connection], Awaitable[None]]  # brings up to date what is derived from a version's rows; the search path is its schema
+Stage = Callable[[Connection], Awaitable[object]]  # brings up to date what is derived from a version's rows; the search path is its schema
 
 
 class AlreadyFilling(Exception):

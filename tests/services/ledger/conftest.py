@@ -11,6 +11,8 @@ from services.ledger.api import audit_routes, player_routes, table_routes
 from services.ledger.books import Books
 from services.ledger.desk import Desk
 from services.ledger.export_api import export_routes
+from services.ledger.players_api import rating_routes, stats_routes
+from services.ledger.rating_keeper import RatingKeeper
 from services.ledger.readers import Readers
 from services.ledger.sheet_api import sheet_routes
 from services.ledger.statement_api import statement_routes
@@ -74,10 +76,18 @@ class Site:
 
 
 @pytest.fixture
-async def site(projector, log, postgres_dsn, versions, tmp_path):
+async def site(projector, log, postgres_dsn, versions, schema, tmp_path):
     readers = Readers(postgres_dsn, versions, Books.version)
     await readers.open()
     desk = Desk(log, readers, projector.at_least)
+    keepers: list[RatingKeeper] = []
+
+    def keeper() -> RatingKeeper:
+        """Started by the first who waits for ratings: other tests compare rows with a rebuild's, which nobody has rated."""
+        if not keepers:
+            keepers.append(RatingKeeper(postgres_dsn, schema))
+            keepers[0].start()
+        return keepers[0]
 
     async def nothing() -> None:
         """Started and stopped by the fixtures."""
@@ -93,12 +103,16 @@ async def site(projector, log, postgres_dsn, versions, tmp_path):
         player_routes,
         statement_routes,
         export_routes,
+        stats_routes,
     )
     routes = [route for make in made for route in make(lambda: desk)]
+    routes += rating_routes(lambda: desk, keeper)
     service = Service(name="ledger", routes=routes, start=nothing, stop=nothing, health=health)
     app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://ledger") as client:
         site = Site(client, Tokens(keys), log)
         site.app, site.desk = app, desk
         yield site
+    for started in keepers:
+        await started.stop()
     await readers.close()

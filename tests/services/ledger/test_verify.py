@@ -119,6 +119,10 @@ async def test_damage_is_named(log, projector, connection):
         ("DELETE FROM audit_trail WHERE revision > 8", "rows_missing"),
         ("UPDATE tables SET delay_deals = 3", "rows_differ"),
         ("UPDATE accounts SET rounded = rounded + 1 WHERE seat = 0", "rows_differ"),
+        ("UPDATE player_deals SET whists = '1' WHERE deal = 1", "rows_differ"),
+        ("DELETE FROM player_deals WHERE role = 'declarer'", "rows_differ"),
+        ("UPDATE pulka_results SET net = reverse(net)", "rows_differ"),
+        ("DELETE FROM pulka_results", "rows_differ"),
     ],
 )
 async def test_tampered_rows_are_noticed(log, projector, connection, statement, code):

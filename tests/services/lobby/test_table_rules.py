@@ -128,6 +128,7 @@ def test_1_2_tables_of_two_to_five(players):
         table = after(table, said)
     (filled,) = [event for event in said if isinstance(event, TableFilled)]
     assert filled.seats == everybody
+    assert filled.terms["bots"] == players - 1  # whoever reads the table's log knows by it that they play
     begins = opening(filled, 7)
     assert (begins.players, begins.seats, begins.lot) == (players, everybody, 7)
 
