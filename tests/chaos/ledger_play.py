@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
+import asyncpg
+
+from services.ledger import rating_rows
 from services.ledger.books import Books
 from shared.eventlog.port import EventLog
 from shared.events.address import TABLE_STREAMS
@@ -96,6 +99,10 @@ class Club:
 async def differences(connection, log, dsn, schema):
     """The tables whose rows in `schema` are not those of a rebuild from nothing."""
     await rebuild(log, Books(), TABLE_STREAMS, dsn, schema + "_again")
+    for name in (schema, schema + "_again"):  # ratings are a second stage, which a rebuild leaves to whoever orders it
+        rated = await asyncpg.connect(dsn, server_settings={"search_path": name})
+        await rating_rows.recompute(rated)
+        await rated.close()
     live, again = await fingerprint(connection, schema), await fingerprint(connection, schema + "_again")
     await connection.execute(f'DROP SCHEMA "{schema}_again" CASCADE')
     return {name for name in live.keys() | again.keys() if live.get(name) != again.get(name)}
