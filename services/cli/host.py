@@ -97,7 +97,7 @@ class Host:
             await self._until_listening(serving)
             await _start(after, begun)
             ready()
-            _settle_memory()
+            settle_memory()
             await asyncio.wait({serving})
         finally:
             self._server.should_exit = True
@@ -155,9 +155,9 @@ async def _all_within(seconds: float, steps: Sequence[tuple[str, Awaitable[None]
         log.warning("stop_took_too_long", services=sorted(tasks[task] for task in late), seconds=seconds)
 
 
-def _settle_memory() -> None:
-    """What has been loaded stays; and a move's objects die by their reference counts, so that looking for cycles all the time costs a
-    tenth of the processor and finds nothing.
+def settle_memory() -> None:
+    """What has been loaded stays; and objects of moves and rows die by their reference counts, so that looking for cycles all the time
+    costs a tenth of the processor and finds nothing.
     """
     gc.collect()
     gc.freeze()

@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 
 from services.cli.composition import require_reachable
+from services.cli.host import settle_memory
 from services.cli.logs import log_to
 from services.ledger import rating_rows
 from services.ledger.books import VIEWS, Books
@@ -38,7 +39,7 @@ from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
 from shared.web.settings import Settings, masked, read_settings, variable
 
-NICENESS: Final = 5  # of a rebuild: the services on the same machine have people waiting
+NICENESS: Final = 10  # of a rebuild: the services on the same machine have people waiting
 TELL_S: Final = 5.0  # seconds between two lines of progress where there is no terminal
 LONGEST: Final = 100  # characters of an author's name
 NAMES: Final = tuple(view.__name__.rpartition(".")[2] for view in VIEWS)  # what VIEW can be
@@ -61,6 +62,7 @@ def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
     began = time.monotonic()
     with suppress(OSError):  # not a matter to stop for
         os.nice(NICENESS)
+    settle_memory()
     done: Switched = _run(settings, lambda: _rebuilt(settings, by))
     seconds = time.monotonic() - began
     if as_json:

@@ -17,6 +17,7 @@ import structlog
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
+from services.cli.host import settle_memory
 from services.ledger.books import Books
 from services.ledger.main import PACE
 from services.ledger.verify import verify_table
@@ -139,6 +140,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     chosen = options.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))  # warnings and worse: figures only
+    settle_memory()  # as services and the command do
     with tempfile.TemporaryDirectory() as home, EmbeddedServers(Path(home) / "home") as servers:
         uvloop.run(run(servers.nats_url, servers.postgres_dsn, chosen.commits, chosen.seconds, chosen.rounds))
 

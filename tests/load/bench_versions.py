@@ -22,6 +22,7 @@ import structlog
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
+from services.cli.host import settle_memory
 from services.ledger import own_entries, score_sheet, sections
 from services.ledger.books import Books
 from services.ledger.desk import Desk
@@ -144,6 +145,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     chosen = options.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))  # warnings and worse: figures only
+    settle_memory()  # as services do
     with tempfile.TemporaryDirectory() as home, EmbeddedServers(Path(home) / "home") as servers:
         uvloop.run(run(servers.nats_url, servers.postgres_dsn, chosen.commits, chosen.rounds))
 
