@@ -10,7 +10,7 @@ import pytest
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.streams import Namespace
-from shared.projections import checkpoint
+from shared.projections import checkpoint, next_version
 from shared.projections.history import HistoryDiffers, LogBehindCheckpoint
 from shared.projections.live_version import LiveVersion, NewerRows
 from shared.projections.next_version import AlreadyFilling, NextVersion
@@ -383,3 +383,62 @@ async def test_whoever_loses_the_right_to_fill_fills_nothing(log, world, connect
         await filling
     assert await states(connection, versions) == {1: "live"}
     assert (await world.next(log).fill("boris")).version.number == 3
+
+
+async def test_a_switch_that_stands_still_lets_the_live_version_go_on(log, world, connection, versions, monkeypatch):
+    """A process that is stopped in the middle of the switch holds the live version's workers for a moment only, and switches nothing."""
+    monkeypatch.setattr(next_version, "IDLE_MS", 200)
+    calls, held = 0, asyncio.Event()
+
+    async def stage(_connection):
+        nonlocal calls
+        calls += 1
+        if calls == 2:  # within the switch, as the leases are locked
+            held.set()
+            await asyncio.Event().wait()
+
+    writer = Writer(log)
+    live = await world.follow(log)
+    await writer.spread(5, 1)
+    filling = asyncio.create_task(NextVersion(log, Tally(), STREAMS, world.dsn, versions, stage).fill("ann"))
+    await held.wait()
+    (last,) = await writer.spread(1, 1)
+    assert await live.at_least.wait(last.position, PATIENCE)
+    assert await states(connection, versions) == {1: "live", 2: "filling"}
+    filling.cancel()
+    await asyncio.gather(filling, return_exceptions=True)
+    assert await states(connection, versions) == {1: "live"}
+
+
+async def test_what_is_derived_is_there_when_readers_come(log, world, versions):
+    """The stage behind the rows is brought up to date before the switch, with the workers stopped: nobody reads rows without it."""
+    done = []
+
+    async def stage(connection):
+        done.append(await connection.fetchval("SELECT coalesce(sum(commits), 0) FROM tally"))
+
+    kept = []
+
+    class Beside:
+        def __init__(self, schema):
+            self.schema = schema
+
+        def start(self):
+            kept.append(("start", self.schema))
+
+        async def stop(self):
+            kept.append(("stop", self.schema))
+
+    live = LiveVersion(log, Tally(), STREAMS, world.dsn, versions, stage=stage, beside=Beside)
+    world.started.append(live)
+    await live.start()
+    await Writer(log).spread(7, 2)
+    await NextVersion(log, Tally(), STREAMS, world.dsn, versions, stage).fill("ann")
+
+    async def followed():
+        return len(kept) == 3
+
+    await until(followed)
+    assert done[-1] == 7
+    assert kept == [("start", versions.schema(1)), ("stop", versions.schema(1)), ("start", versions.schema(2))]
+    assert live.beside.schema == versions.schema(2)
