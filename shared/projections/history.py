@@ -133,6 +133,7 @@ class Heads:
             raise HistoryDiffers(
                 f"{recorded.position}: {subject} goes on with revision {link.revision} on {link.prev_hash[:12]}, "
                 f"but {revision} with hash {head[:12]} has been applied"
+                + (" (is what came before in an archive that was not read?)" if not revision else "")
             )
         return link
 

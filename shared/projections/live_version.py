@@ -245,8 +245,10 @@ class LiveVersion:
             await asyncio.sleep(SOON_S)
         except RefusedToRun as refused:
             self._refuse(refused)
-        except PASSING as wrong:
-            log.warning("version_not_filled", projection=self._projection.name, error=type(wrong).__name__)
+        except Exception as wrong:  # noqa: BLE001 - nothing was switched, so to fill anew is safe; a defect says so, and readers go on waiting
+            say = log.warning if isinstance(wrong, PASSING) else log.critical
+            say("version_not_filled", projection=self._projection.name, error=type(wrong).__name__)
+            await asyncio.sleep(PROBE_S)
         finally:
             self._progress = None
             self._news.set()
