@@ -26,6 +26,7 @@ from services.ledger import rating_rows
 from services.ledger.books import VIEWS, Books
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
+from services.ledger.readers import live_books
 from services.ledger.switches import announce
 from services.ledger.whole_log import archived_in
 from shared.eventlog.port import LogError
@@ -42,7 +43,8 @@ from shared.web.settings import Settings, masked, read_settings, variable
 NICENESS: Final = 10  # of a rebuild: the services on the same machine have people waiting
 TELL_S: Final = 5.0  # seconds between two lines of progress where there is no terminal
 LONGEST: Final = 100  # characters of an author's name
-NAMES: Final = tuple(view.__name__.rpartition(".")[2] for view in VIEWS)  # what VIEW can be
+RATING: Final = "rating"  # what is computed from a version's rows, and can be computed anew without the rest
+NAMES: Final = (*(view.__name__.rpartition(".")[2] for view in VIEWS), RATING)  # what VIEW can be
 
 
 @click.command()
@@ -53,12 +55,15 @@ def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
     """Fill the next version of the books from the log, beside the one that is read, then switch readers to it.
 
     People may play meanwhile. All views are rebuilt together, since they share rows: VIEW only has to be one of them. The version before is
-    kept; older ones are dropped.
+    kept; older ones are dropped. VIEW `rating` is computed from the others, and by its name anew alone, in the version that is read.
     """
     if view is not None and view not in NAMES:
         raise CannotStart(f"there is no view {view!r}; the books have {', '.join(NAMES)}")
     by = _author(author)
     settings = _settings()
+    if view == RATING:
+        _computed(_run(settings, lambda: _rated(settings)), as_json=as_json)
+        return
     began = time.monotonic()
     with suppress(OSError):  # not a matter to stop for
         os.nice(NICENESS)
@@ -105,6 +110,13 @@ def drop(version: int, *, as_json: bool) -> None:
 # ---- what is said ----------------------------------------------------------------------------------------------------
 
 
+def _computed(version: int, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(msgspec.json.encode({"projection": Books.name, "version": version, "view": RATING}))
+    else:
+        click.echo(f"{RATING} was computed anew in version {version}")
+
+
 def _switched(done: Switched, seconds: float) -> dict[str, Any]:
     now = done.version
     return {
@@ -118,7 +130,8 @@ def _document(one: Report) -> dict[str, Any]:
     return {
         "version": version.number, "state": one.state, "rows": version.rows, "author": version.author, "began": version.began,
         "switched": version.switched, "previous": version.previous, "position": one.position, "lag_commits": one.lag_commits,
-        "lag_seconds": one.lag_seconds, "parked": one.parked, "reason": one.reason, "streams": one.streams,
+        "lag_seconds": one.lag_seconds, "parked": one.parked, "reason": one.reason, "derived": one.derived,
+        "streams": one.streams,
     }  # fmt: skip
 
 
@@ -134,6 +147,8 @@ def _show(found: list[Report]) -> None:
         table.add_row(
             f"{Books.name} {version.number}", f"all, rows {version.rows}", f"{one.state}{switched}", *_figures(one), "", one.reason or ""
         )
+        for name, due in one.derived.items():
+            table.add_row("", name, "due" if any(due.values()) else "up to date", "", "", "", "", "", "")
         for stream in one.streams:
             worker = f"{stream.worker} {stream.holder} epoch {stream.epoch}" if stream.worker == "following" else stream.worker
             table.add_row("", stream.stream, "", *_figures(stream), worker, stream.detail or "")
@@ -237,12 +252,29 @@ async def _announce(settings: Settings, own: OwnEvents, versions: Versions, done
         click.echo("pulka: the log could not be told of the switch; a running ledger will tell it", err=True)
 
 
+async def _rated(settings: Settings) -> int:
+    """Compute the ratings anew; returns in which version."""
+    versions = Versions(Books.name, settings.namespace)
+    try:
+        connection = await live_books(settings.postgres_dsn, versions)
+    except LookupError:
+        raise CannotStart("there are no books here; start the ledger once, or `pulka ledger rebuild`") from None
+    try:
+        live = await versions.live(connection)
+        await rating_rows.anew(connection)
+    finally:
+        await connection.close()
+    return live.number if live else 0
+
+
 async def _reported(settings: Settings) -> list[Report]:
     log = await connected_log(settings, "pulka ledger status", on_closed=None)
     try:
         connection = await asyncpg.connect(settings.postgres_dsn)
         try:
-            return await report(connection, log, Versions(Books.name, settings.namespace), TABLE_STREAMS, Books.version)
+            return await report(
+                connection, log, Versions(Books.name, settings.namespace), TABLE_STREAMS, Books.version, {RATING: rating_rows.due}
+            )
         finally:
             await connection.close()
     finally:

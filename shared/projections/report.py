@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
@@ -16,6 +17,8 @@ from shared.projections.projection import Connection
 from shared.projections.versions import RETIRED, Version, Versions
 
 NOBODY: Final = "nobody_follows"
+
+Due: TypeAlias = Callable[[Connection], Awaitable[Mapping[str, Any]]]  # asked with the version's schema as the search path
 
 
 class Stream(msgspec.Struct, frozen=True):
@@ -39,7 +42,7 @@ class Stream(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """One version, its streams, and their sums."""
+    """One version, its streams, and their sums. `derived`: by name, what is still to be computed of what is derived from its rows."""
 
     version: Version
     state: str
@@ -49,24 +52,32 @@ class Report(msgspec.Struct, frozen=True):
     lag_seconds: float
     parked: int
     reason: str | None
+    derived: Mapping[str, Mapping[str, Any]]
 
 
-async def report(connection: Connection, event_log: EventLog, versions: Versions, streams: Sequence[str], rows: int) -> list[Report]:
-    """Every version, oldest first; `rows` are those that this program writes. Raises `LogError`, and what asyncpg raises.
+async def report(
+    connection: Connection, event_log: EventLog, versions: Versions, streams: Sequence[str], rows: int,
+    derived: Mapping[str, Due] = MappingProxyType({}),
+) -> list[Report]:  # fmt: skip
+    """Every version, oldest first; `rows` are those that this program writes, `derived` tell what of each kind is due in a version.
 
-    Leaves the connection's search path at one of them.
+    Raises `LogError`, and what asyncpg raises. Leaves the connection's search path at one of the versions.
     """
-    return [await _version(connection, event_log, versions, version, streams, rows) for version in await versions.known(connection)]
+    found = []
+    for version in await versions.known(connection):
+        schema = versions.schema(version.number)
+        there: list[Stream] = []
+        due: dict[str, Mapping[str, Any]] = {}
+        if await connection.fetchval("SELECT to_regclass($1)", f'"{schema}".lease') is not None:
+            await connection.execute(f'SET search_path TO "{schema}"')
+            there = [await _stream(connection, event_log, version, stream) for stream in streams]
+            if version.rows == rows:  # another program's may be derived in another way
+                due = {name: await ask(connection) for name, ask in derived.items()}
+        found.append(_summed(version, there, rows, due))
+    return found
 
 
-async def _version(
-    connection: Connection, event_log: EventLog, versions: Versions, version: Version, streams: Sequence[str], rows: int
-) -> Report:
-    schema = versions.schema(version.number)
-    found: list[Stream] = []
-    if await connection.fetchval("SELECT to_regclass($1)", f'"{schema}".lease') is not None:
-        await connection.execute(f'SET search_path TO "{schema}"')
-        found = [await _stream(connection, event_log, version, stream) for stream in streams]
+def _summed(version: Version, found: Sequence[Stream], rows: int, due: Mapping[str, Mapping[str, Any]]) -> Report:
     reason = next((one.reason for one in found if one.reason), None)
     if version.live and version.rows != rows:
         reason = "newer_rows" if version.rows > rows else "older_rows"
@@ -79,6 +90,7 @@ async def _version(
         max((one.lag_seconds for one in found), default=0.0),
         sum(one.parked for one in found),
         reason,
+        due,
     )
 
 

@@ -243,3 +243,19 @@ async def test_rows_of_another_program_are_not_served(log, settings, ledgers, co
         assert seen.revision == len(played.commits)
     assert (await later.health())["books"]["version"] == 2
     await later.stop()
+
+
+async def test_ratings_are_computed_anew_by_themselves(log, ledgers, operator, connection, versions):
+    """`rebuild rating` leaves version and rows as they are and computes the ratings once more; `status` says whether some are due."""
+    for seed in (1, 2):
+        played = await PlayedTable(log, seed, target=2).play()
+    assert await ledgers[0]._books.at_least.wait(played.commits[-1].position, 10.0)
+    await until_async(lambda: all(one._books.beside is not None for one in ledgers))
+    assert await ledgers[0].ratings().caught_up(10.0)
+    before = await fingerprint(connection, versions.schema(1))
+    assert await connection.fetchval("SELECT count(*) FROM rating_changes") == 6
+    await connection.execute("UPDATE rating_changes SET rating = 1; UPDATE ratings SET rating = 1")
+    assert await operator.told("rebuild", "rating") == {"projection": "ledger", "version": 1, "view": "rating"}
+    assert await fingerprint(connection, versions.schema(1)) == before
+    (now,) = (await operator.told("status"))["versions"]
+    assert now["derived"] == {"rating": {"pulkas": 0, "since": None, "restatements": 0}}
