@@ -15,7 +15,7 @@ from shared.projections.checkpoint import Checkpoint
 from shared.projections.chronicle import Chronicle, OnlyRead, Untold
 from shared.projections.follow import Archived, Worker
 from shared.projections.history import link_of
-from shared.projections.projection import Projection
+from shared.projections.projection import Connection, Projection
 from shared.projections.skipping import Skips
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -43,26 +43,27 @@ class Filling:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def apply_archived(self, archive: Archive | None) -> Archived:
-        """Write what was archived, before anything of the log; each table's chain has to hold.
+        """Make the tables, and write what was archived, before anything of the log; each table's chain has to hold.
 
         Raises `HistoryDiffers`, `StillFails` (there is nothing to come back to later: no switch without it), `LogError`, asyncpg's errors.
         """
-        subjects, ends = set[str](), dict[str, Checkpoint]()
-        if archive is None:
-            return Archived()
-        skips = Skips(await self._chronicle.skips())
         connection = await asyncpg.connect(self._dsn, server_settings={"synchronous_commit": "off"})  # a lost filling begins anew
         try:
             await checkpoint.prepare(connection, self._schema, self._projection.ddl)
-            async for batch in archive:
-                async with connection.transaction():
-                    await parking.apply_all(connection, self._projection, batch, skips, len(batch))
-                for recorded in batch:
-                    subjects.add(recorded.address.subject)
-                    if recorded.stream not in ends or recorded.sequence > ends[recorded.stream].sequence:
-                        ends[recorded.stream] = _place(recorded)
+            return await self._applied(connection, archive) if archive is not None else Archived()
         finally:
             await checkpoint.close(connection)
+
+    async def _applied(self, connection: Connection, archive: Archive) -> Archived:
+        subjects, ends = set[str](), dict[str, Checkpoint]()
+        skips = Skips(await self._chronicle.skips())
+        async for batch in archive:
+            async with connection.transaction():
+                await parking.apply_all(connection, self._projection, batch, skips, len(batch))
+            for recorded in batch:
+                subjects.add(recorded.address.subject)
+                if recorded.stream not in ends or recorded.sequence > ends[recorded.stream].sequence:
+                    ends[recorded.stream] = _place(recorded)
         return Archived(frozenset(subjects), ends)
 
     def start(self, archived: Archived) -> None:

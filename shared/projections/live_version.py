@@ -210,13 +210,13 @@ class LiveVersion:
         )
         stopping = self._leave()
         self._projector, self._live, self._schema = projector, live, schema
+        if self._make_beside is not None:
+            self._beside = self._make_beside(schema)
+            self._beside.start()
         try:
             await projector.start()
         finally:
             await stopping
-        if self._make_beside is not None:
-            self._beside = self._make_beside(schema)
-            self._beside.start()
         self._settled.set()
 
     def _leave(self) -> Awaitable[object]:
