@@ -105,7 +105,7 @@ async def left(log, table):
 
 async def test_a_settled_table_moves_and_is_read_as_before(club):
     """Its commits lie in a file and one in the log; the ledger's own log tells where; the audit holds; tables in play stay."""
-    over, going = await PlayedTable(club.log, 1).play(), await PlayedTable(club.log, 2, target=40).play(deals=1)
+    over, going = await PlayedTable(club.log, 1, target=2).play(), await PlayedTable(club.log, 2, target=40).play(deals=1)
     await club.read(over, going)
     before = await club.verdict(over)
     moved = await club.archive()
@@ -128,7 +128,7 @@ async def test_a_settled_table_moves_and_is_read_as_before(club):
 
 async def test_the_end_of_a_read_is_found_in_the_archive(club):
     """Whatever place a reader goes on from, he gets what he would have got."""
-    over = await PlayedTable(club.log, 3).play()
+    over = await PlayedTable(club.log, 3, target=2).play()
     await club.read(over)
     await club.archive()
     (mark,) = await club.log.read(over.address)
@@ -140,7 +140,7 @@ async def test_the_end_of_a_read_is_found_in_the_archive(club):
 
 async def test_only_what_is_old_enough_goes(club):
     """`--older-than` counts from a table's last commit."""
-    one, two = await PlayedTable(club.log, 4).play(), await PlayedTable(club.log, 5).play()
+    one, two = await PlayedTable(club.log, 4, target=2).play(), await PlayedTable(club.log, 5).play()
     await club.read(one, two)
     ends = sorted((BEGAN + 1000 * len(table.commits), table.id) for table in (one, two))
     assert ends[0][0] < ends[1][0]
@@ -152,7 +152,7 @@ async def test_only_what_is_old_enough_goes(club):
 @pytest.mark.parametrize("step", STEPS)
 async def test_killed_before_any_step_the_next_run_ends_the_work(club, nats_urls, namespace, postgres_dsn, schema, step):
     """A process that is killed before a step leaves a table that can be read and verified, and a run that follows archives it, once."""
-    over = await PlayedTable(club.log, 6).play()
+    over = await PlayedTable(club.log, 6, target=2).play()
     await club.read(over)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.services.ledger.archiver", nats_urls.operator, namespace, postgres_dsn, schema, str(club.folder),
@@ -180,7 +180,7 @@ async def test_killed_before_any_step_the_next_run_ends_the_work(club, nats_urls
 
 async def test_what_is_not_sure_stays(club):
     """A table whose books are parked or behind, that does not verify, or that the log does not know is left, with the reason."""
-    tables = [await PlayedTable(club.log, seed).play() for seed in (7, 8, 9)]
+    tables = [await PlayedTable(club.log, seed, target=2).play() for seed in (7, 8, 9)]
     await club.read(*tables)
     parked, wrong, behind = tables
     await club.connection.execute(
@@ -213,7 +213,7 @@ async def test_a_table_in_play_is_not_moved(club):
 async def test_nothing_is_purged_before_the_books_know(club, monkeypatch):
     """With the ledger down the table is marked and stays whole; when it is back the next run ends the work."""
     monkeypatch.setattr("services.ledger.archiving.BOOKS_S", 0.1)
-    over = await PlayedTable(club.log, 12).play()
+    over = await PlayedTable(club.log, 12, target=2).play()
     await club.read(over)
     await club.projector.stop()
     (moved,) = (await club.archive()).values()
@@ -231,7 +231,7 @@ async def test_nothing_is_purged_before_the_books_know(club, monkeypatch):
 
 async def test_the_books_start_again_after_their_last_table_was_archived(club):
     """A ledger whose checkpoint lies on an archived table's last commit goes on as if nothing had happened."""
-    over = await PlayedTable(club.log, 13).play()
+    over = await PlayedTable(club.log, 13, target=2).play()
     await club.read(over)
     await club.archive()
     await club.projector.stop()
@@ -244,7 +244,7 @@ async def test_the_books_start_again_after_their_last_table_was_archived(club):
 
 async def test_a_changed_file_is_named(club):
     """A byte that was changed, a file that was cut off, another's in its place, none: the audit says so and does not verify."""
-    over, other = await PlayedTable(club.log, 15).play(), await PlayedTable(club.log, 16).play()
+    over, other = await PlayedTable(club.log, 15, target=2).play(), await PlayedTable(club.log, 16).play()
     await club.read(over, other)
     await club.archive()
     path = archive_files.file_of(club.folder, over.id)
@@ -269,7 +269,7 @@ async def test_a_changed_file_is_named(club):
 
 async def test_a_file_that_was_written_anew_is_found_out_by_the_chain(club):
     """Whoever changes a commit and writes a file that is in order has another head than the log's last commit names."""
-    over = await PlayedTable(club.log, 17).play()
+    over = await PlayedTable(club.log, 17, target=2).play()
     await club.read(over)
     await club.archive()
     kept = archive_files.read(archive_files.file_of(club.folder, over.id))
@@ -282,7 +282,7 @@ async def test_a_file_that_was_written_anew_is_found_out_by_the_chain(club):
 
 async def test_a_file_must_not_differ_once_the_table_is_marked(club):
     """Between mark and purge a file that does not hold what the log does stops the run; taken away, it is written again."""
-    over = await PlayedTable(club.log, 18).play()
+    over = await PlayedTable(club.log, 18, target=2).play()
     await club.read(over)
 
     def dies(_table, step):
@@ -303,10 +303,10 @@ async def test_a_file_must_not_differ_once_the_table_is_marked(club):
 
 async def test_an_archive_is_read_table_by_table(club):
     """What a rebuild gets: every table's commits in order, each as it lay in the log."""
-    tables = [await PlayedTable(club.log, seed).play() for seed in (19, 20)]
+    tables = [await PlayedTable(club.log, seed, target=2).play() for seed in (19, 20)]
     await club.read(*tables)
     await club.archive()
-    foreign = await PlayedTable(MemoryLog(), 99).play()
+    foreign = await PlayedTable(MemoryLog(), 99, target=2).play()
     archive_files.write(club.folder, NOW, archive_files.Kept(tuple(foreign.commits), foreign._head))
     found = [batch async for batch in archive_files.batches(club.log, club.folder)]
     assert found == [table.commits for table in sorted(tables, key=lambda table: table.id)]
@@ -319,7 +319,7 @@ async def test_an_archive_is_read_table_by_table(club):
 
 async def test_the_proof_goes_with_it(club, postgres_dsn, versions, tmp_path):
     """A table that is in a signed checkpoint takes its proof along; a stranger's program accepts the file, and refuses a changed one."""
-    tables = [await PlayedTable(club.log, seed).play() for seed in (21, 22, 23)]
+    tables = [await PlayedTable(club.log, seed, target=2).play() for seed in (21, 22, 23)]
     await club.read(*tables)
     readers = Readers(postgres_dsn, versions, Books.version)
     await readers.open()
@@ -361,13 +361,13 @@ async def by_a_stranger(path):
 
 async def test_a_rebuild_from_archive_and_log_equals_live(club, postgres_dsn, schema):
     """Every row the same, byte for byte, some tables archived, one marked, one in play, one recorded, one corrected, one annulled."""
-    tables = [await PlayedTable(club.log, seed).play() for seed in (31, 32, 33)]
+    tables = [await PlayedTable(club.log, seed, target=2).play() for seed in (31, 32, 33)]
     recorded_one, going = await recorded_table(club.log, 34), await PlayedTable(club.log, 35, target=40).play(deals=1)
     await tables[0].correct(5, -3, -2)
     await tables[1].annul()
     await club.read(*tables, recorded_one, going)
     assert [one.state for one in (await club.archive()).values()] == ["archived"] * 4
-    late = await PlayedTable(club.log, 36).play()
+    late = await PlayedTable(club.log, 36, target=2).play()
     await going.play(deals=2)
     await club.read(late, going)
 

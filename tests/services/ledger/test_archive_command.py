@@ -71,7 +71,7 @@ def run(settings):
 @pytest.fixture
 async def played(log, projector):
     """Two pulkas that are over and one in play."""
-    tables = [await PlayedTable(log, 51).play(), await PlayedTable(log, 52, partition=3).play()]
+    tables = [await PlayedTable(log, 51, target=2).play(), await PlayedTable(log, 52, partition=3, target=2).play()]
     tables.append(await PlayedTable(log, 53, target=40).play(deals=1))
     for table in tables:
         assert await projector.at_least.wait(table.commits[-1].position, 10.0)
