@@ -17,10 +17,9 @@ from urllib.parse import quote
 import asyncpg
 import click
 import msgspec
-from rich.console import Console
-from rich.progress import Progress
 
 from services.cli.composition import require_reachable, require_servers
+from services.cli.how_far import how_far
 from services.cli.logs import log_to
 from services.cli.token import BAD_NAME, NAME
 from services.ledger import archive_files
@@ -183,17 +182,15 @@ async def _moved(settings: Settings, folder: Path, older_than: int, author: str)
     """Move what is due; what had to be left is told one by one."""
     totals: Counter[str] = Counter()
     left: list[Moved] = []
-    console = Console(stderr=True)
     async with _archiver(settings, folder, author) as archiver:
-        with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-            task = bar.add_task("tables", total=await archiver.count(older_than))
+        with how_far("tables", await archiver.count(older_than)) as told:
             async for table_id, _ in archiver.due(older_than):
                 moved = await archiver.move(table_id)
                 totals[moved.state] += 1
                 totals["commits"] += moved.commits
                 if moved.state == "left":
                     left.append(moved)
-                bar.advance(task)
+                told(totals["archived"] + totals["left"])
     return {"archived": totals["archived"], "due": totals["archived"] + totals["left"], "commits": totals["commits"], "left": left}
 
 
@@ -226,12 +223,10 @@ def _say(done: dict[str, Any], *, dry_run: bool) -> None:
 
 def _each(folder: Path, look: Any) -> Iterator[dict[str, Any]]:
     """What `look` says of every file, with a bar."""
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("tables", total=sum(1 for _ in archive_files.files_in(folder)))
-        for path in archive_files.files_in(folder):
+    with how_far("tables", sum(1 for _ in archive_files.files_in(folder))) as told:
+        for done, path in enumerate(archive_files.files_in(folder), start=1):
             yield look(path)
-            bar.advance(task)
+            told(done)
 
 
 def _described(path: Path) -> dict[str, Any]:

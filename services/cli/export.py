@@ -7,17 +7,15 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import aclosing
 from pathlib import Path
 from typing import IO, Any, Final, get_args
 
 import click
 import msgspec
-from rich.console import Console
-from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 from services.cli.export_source import CONTROL, Fetch, control_in, from_database, from_server, whole
+from services.cli.how_far import how_far
 from services.cli.logs import log_to
 from services.ledger.export_files import FormName, NoSuchForm, form_of
 from services.ledger.export_forms import Form, Ndjson
@@ -93,7 +91,7 @@ def _token(settings: Settings, given: str | None) -> str | None:
 
 async def _through(fetch: Fetch, form: Form, out: IO[bytes]) -> None:
     """Straight to `out`, in its form."""
-    with _progress("rows") as told:
+    with how_far("rows") as told:
         out.write(form.head(_NOWHERE) if not isinstance(form, Ndjson) else b"")
         gathered = _Gathered(form, out)
         async with aclosing(whole(fetch, None)) as lines:
@@ -108,7 +106,7 @@ async def _collected(fetch: Fetch, partial: Path, what: What, player: str | None
     cursor, length, rows = _left(partial, what, player) if resume else (None, 0, None)
     if rows is not None:
         return rows
-    with partial.open("r+b" if length else "wb") as file, _progress("rows") as told:
+    with partial.open("r+b" if length else "wb") as file, how_far("rows") as told:
         file.truncate(length)
         file.seek(length)
         found = 0
@@ -200,13 +198,3 @@ class _Gathered:
 
 
 _NOWHERE: Final = Place((0,) * 8)  # neither CSV nor Parquet tells places
-
-
-@contextmanager
-def _progress(unit: str) -> Iterator[Callable[[int], None]]:
-    """Tells on a terminal how far it is; how much there will be nobody knows."""
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.completed:,} " + unit), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(unit, total=None)
-        yield lambda done: bar.update(task, completed=done)
