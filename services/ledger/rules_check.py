@@ -178,10 +178,10 @@ def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[E
             return match.start_deal(pulka, StartDeal(number, seed or ""))
         case member.ConsentAsked(what="newcomer" | "substitute", player=player, seat=seat):
             return match.decide_join(pulka, player, moves.Join(seat)) if actor == player else "Somebody else asks for a seat for him."
-        case game.PulkaClosed() if actor in OWN_ACTORS and match.settles_next(pulka):
+        case game.PulkaClosed() if actor in OWN_ACTORS and (match.settles_next(pulka) or pulka.annulling is not None):
             return match.start_deal(pulka, StartDeal(pulka.number + 1, ""))
-        case correction.ResultCorrected() | correction.PulkaAnnulled():
-            return _after_the_end(pulka, actor, first)
+        case correction.ResultCorrected() | correction.AnnulmentOrdered() | correction.PulkaAnnulled():
+            return _by_organisers(pulka, actor, first)
     time_up = is_time_up(pulka.convention, opened, commit.at)
     if actor in OWN_ACTORS and match.awaits_confirmation(pulka) and type(first).__name__ in recording.PAUSE_OVER:
         return match.pause_over(pulka, time_up=time_up)
@@ -194,13 +194,13 @@ def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[E
     return match.decide(pulka, maker, move, commit.at, time_up=time_up)
 
 
-def _after_the_end(
-    pulka: Pulka, actor: str, event: correction.ResultCorrected | correction.PulkaAnnulled
+def _by_organisers(
+    pulka: Pulka, actor: str, event: correction.ResultCorrected | correction.AnnulmentOrdered | correction.PulkaAnnulled
 ) -> tuple[Event, ...] | Refused | str:
     """What the rules make of a correction or an annulment, which only an operator or the arbiter decides."""
     if not actor.startswith(OPERATOR) and actor != pulka.terms.get("arbiter"):
         return "Neither an operator nor the arbiter of this table."
-    if isinstance(event, correction.PulkaAnnulled):
+    if not isinstance(event, correction.ResultCorrected):
         return corrections.annul(pulka, actor, event.reason)
     amounts = [amount.read(text, "amounts") for text in event.amounts]
     return corrections.correct(pulka, actor, amounts, event.reason)

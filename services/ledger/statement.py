@@ -21,6 +21,7 @@ from shared.events.catalogue import StoredTableEvent
 from shared.projections.projection import Connection
 from shared.rules.amount import Amount, exact, written
 from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
+from shared.rules.corrections import ANNULLED
 from shared.rules.game_events import (
     PulkaClosed,
     PulkaOpened,
@@ -88,7 +89,8 @@ def booked(known: Iterable[Account], lines: Iterable[Line]) -> tuple[list[Accoun
         for event in line.events:
             _seat(accounts, line, event)
             if isinstance(event, Booked):
-                made.append(_book(accounts, line, event))
+                transaction = _book(accounts, line, event)
+                made += () if _unsettled(event) else (transaction,)
     return sorted(accounts.values(), key=lambda account: (account.table_id, account.seat)), made
 
 
@@ -154,7 +156,7 @@ def _transaction(line: Line, event: Booked, posted: tuple[Posting, ...]) -> Tran
 
 def _result(line: Line, before: Result, event: Booked) -> Result:
     """What the seats have won by `event`: as it was settled, with a correction added, or nothing."""
-    if isinstance(event, Settled):
+    if isinstance(event, Settled) and not _unsettled(event):
         settled = event.settlement
         paid = None if settled.get("payments") is None else tuple(map(_number, settled["payments"]))
         return Result(tuple(map(_number, settled["net"])), tuple(settled["rounded"]), paid)
@@ -164,6 +166,11 @@ def _result(line: Line, before: Result, event: Booked) -> Result:
         net = (0,) * len(before.net)
     whole, stake = rounded(net), line.table.whist_stake
     return Result(net, whole, None if stake is None else tuple(exact(whists * stake) for whists in whole))
+
+
+def _unsettled(event: Booked) -> bool:
+    """Whether the pulka closed because it is annulled: then it was never settled, and there is nothing to take back."""
+    return isinstance(event, PulkaClosed) and event.reason == ANNULLED
 
 
 def _number(text: int | str | None) -> Amount:

@@ -23,6 +23,7 @@ from shared.events.terms import Terms
 from shared.events.terms import read as read_terms
 from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER, Maker
+from shared.rules.correction_events import AnnulmentOrdered
 from shared.rules.game_events import (
     CardExposed,
     ClaimAnswered,
@@ -119,6 +120,7 @@ KEEPS_THE_TURN: Final = (
     PlayerLeaves,
     SettlementDemanded,
     SeatReady,
+    AnnulmentOrdered,
 )
 WAITS_FOR_ITS_TURN: Final = "3.3.18"  # the mark of a call out of turn, which leaves the turn where it is
 STOPS_THE_CLOCK: Final = (ClaimMade, ProposalMade, MisereInvited)  # as a commit's first event: others are asked, and the turn waits

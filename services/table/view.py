@@ -18,7 +18,7 @@ from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER, AnyDeal, Court, Maker, game_of
 from shared.rules.cards import CARD_NUMBER, CARDS, DECK, hand_text, mask_of
 from shared.rules.convention import record
-from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
+from shared.rules.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
 from shared.rules.game_events import BidMade, CardPlayed, TalonCardOpened
 from shared.rules.incidents import Claim, Invitation, Proposal, Question
 from shared.rules.position import NOBODY, Course
@@ -76,19 +76,20 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
         "all_pass_in_row": pulka.series.all_pass_in_row,
         "bombs": [list(own) for own in pulka.series.bombs] or [[] for _ in pulka.seats],
         "closed": pulka.status == "over",
-        "stopping": pulka.stopping,
+        "stopping": pulka.stopping or pulka.annulling is not None,
         "recorded": table.recorded,
         "settlement": pulka.settlement,
         "corrections": [_told(event) for event in pulka.corrections],
         "annulled": None if pulka.annulled is None else _told(pulka.annulled),
+        "annulling": None if pulka.annulling is None else _told(pulka.annulling),
         "clock": {"now": now, "deadline": deadline(table), **msgspec.to_builtins(table.terms.clock)},
         "presence": list(presence),
         "spectators": msgspec.to_builtins(table.terms.spectators),
     }
 
 
-def _told(event: ResultCorrected | PulkaAnnulled) -> dict[str, Any]:
-    """What came after the settlement, without the name of the event."""
+def _told(event: ResultCorrected | AnnulmentOrdered | PulkaAnnulled) -> dict[str, Any]:
+    """What organisers have decided, without the name of the event."""
     return {name: getattr(event, name) for name in event.__struct_fields__}
 
 

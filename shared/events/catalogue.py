@@ -207,6 +207,7 @@ OpenEvent = (
     | member.PulkaResumed
     | game.PulkaClosed
     | correction.ResultCorrected
+    | correction.AnnulmentOrdered
     | correction.PulkaAnnulled
     | recorded_pulka.PulkaRecorded
     | recorded_pulka.PulkaArchived

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from shared.rules import members, newcomer
+from shared.rules import corrections, members, newcomer
 from shared.rules.agreement import rules_digest
 from shared.rules.convention import record
 from shared.rules.game_events import (
@@ -44,7 +44,12 @@ def decided(pulka: Pulka, decision: tuple[Event, ...] | Refused, evolve: Evolve)
 
 
 def due(pulka: Pulka, evolve: Evolve) -> tuple[Event, ...]:
-    """All that was agreed before and happens between two deals: settlement, or else newcomer and adjournment; its end, if all are ready."""
+    """All that was agreed before and happens between two deals: settlement, or else newcomer and adjournment; its end, if all are ready.
+
+    An annulment that was ordered ends it all.
+    """
+    if pulka.annulling is not None:
+        return corrections.ended(pulka)
     done: list[Event] = []
     while (event := _next(pulka)) is not None:
         done.append(event)

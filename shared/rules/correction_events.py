@@ -1,4 +1,4 @@
-"""What happens to a pulka after its settlement, as events: its result is corrected, or it is annulled (4.2.16).
+"""What organisers do to a pulka, as events: its result is corrected after the settlement, or it is annulled (4.2.16).
 
 Past tense; names and fields are part of the storage contract (frozen, additive), as those of `game_events`.
 """
@@ -16,6 +16,13 @@ class ResultCorrected(Event, frozen=True, tag="ResultCorrected"):
 
     number: int
     amounts: tuple[str, ...]
+    author: str
+    reason: str
+
+
+class AnnulmentOrdered(Event, frozen=True, tag="AnnulmentOrdered"):
+    """A pulka that is still played ends with the deal in progress, which is always finished (5.4.18), and is annulled then."""
+
     author: str
     reason: str
 

@@ -1,8 +1,10 @@
-"""After the settlement (4.2.14): a result is corrected, or the whole pulka annulled, by who is entitled to it (4.2.16). Reading · decide.
+"""After the settlement (4.2.14): a result is corrected, or the whole pulka annulled, by who is entitled to it (4.2.16).
+Reading · evolve · decide.
 
 Until then a wrong entry is a matter of the sheet (4.2.7-4.2.10). Nothing that was played changes by it: a correction adds whists to what
 each seat has won, none of them out of nothing, and an annulment takes back all of it. Both are final: what was corrected wrongly is
-corrected again, an annulled pulka stays annulled [conv]. Who is entitled is for the table service to say.
+corrected again, an annulled pulka stays annulled [conv]. A pulka that is annulled while it is played ends with the deal in progress, which
+is always finished (5.4.18). Who is entitled is for the table service to say.
 """
 
 from __future__ import annotations
@@ -10,15 +12,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+import msgspec
+
 from shared.rules import amount
 from shared.rules.amount import Amount, written
-from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
-from shared.rules.game_events import Event
+from shared.rules.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
+from shared.rules.game_events import Event, PulkaClosed
 from shared.rules.pulka_state import Pulka
 from shared.rules.refusal import Malformed, Refused
+from shared.rules.settlement import settlement
+from shared.rules.stakes import agreed_stake
+from shared.rules.turns import phase
 
 FINEST: Final = 10_000  # the largest denominator: far finer than any settlement (a mountain point is divided by five at most)
 
+ANNULLED: Final = "annulled"  # reason of a `PulkaClosed`
+ANNULLED_ALREADY: Final = Refused("already_annulled", "4.2.16", "The pulka is annulled already, and counts for nothing.")
 NOT_CLOSED: Final = Refused("not_closed", "4.2.14", "The pulka is not settled yet; until then its sheet is what is corrected.")
 
 
@@ -29,6 +38,27 @@ def read_amounts(given: Sequence[int | str], path: str = "amounts") -> tuple[Amo
         if number.denominator > FINEST:
             raise Malformed(f"{path}[{seat}]", f"must be given in parts of at most {FINEST}")
     return read
+
+
+# ---- evolve ------------------------------------------------------------------------------------------------------------
+
+
+def result_corrected(pulka: Pulka, event: ResultCorrected) -> Pulka:
+    """One correction more."""
+    return msgspec.structs.replace(pulka, corrections=(*pulka.corrections, event))
+
+
+def annulment_ordered(pulka: Pulka, event: AnnulmentOrdered) -> Pulka:
+    """It goes on to the end of the deal."""
+    return msgspec.structs.replace(pulka, annulling=event)
+
+
+def pulka_annulled(pulka: Pulka, event: PulkaAnnulled) -> Pulka:
+    """What was played stays."""
+    return msgspec.structs.replace(pulka, annulled=event, annulling=None)
+
+
+# ---- decide ------------------------------------------------------------------------------------------------------------
 
 
 def correct(pulka: Pulka, author: str, amounts: Sequence[Amount], reason: str) -> tuple[Event, ...] | Refused:
@@ -46,14 +76,25 @@ def correct(pulka: Pulka, author: str, amounts: Sequence[Amount], reason: str) -
 
 
 def annul(pulka: Pulka, author: str, reason: str) -> tuple[Event, ...] | Refused:
-    """Make the pulka count for nothing."""
-    refused = _refused(pulka)
-    return (PulkaAnnulled(author, reason),) if refused is None else refused
+    """Make the pulka count for nothing: at once, or when the deal in progress is over."""
+    if pulka.status != "playing":
+        refused = _refused(pulka)
+        return (PulkaAnnulled(author, reason),) if refused is None else refused
+    if pulka.annulling is not None:
+        return ANNULLED_ALREADY
+    ordered = AnnulmentOrdered(author, reason)
+    return (ordered,) if phase(pulka) != "between_deals" else (ordered, *ended(annulment_ordered(pulka, ordered)))
+
+
+def ended(pulka: Pulka) -> tuple[Event, ...]:
+    """The end of a pulka whose annulment was ordered, when no deal goes on: closed, as it stands, and annulled."""
+    if pulka.annulling is None:
+        return ()
+    closed = PulkaClosed(ANNULLED, settlement(pulka.convention, pulka.target, pulka.sheet, agreed_stake(pulka.terms)))
+    return closed, PulkaAnnulled(pulka.annulling.author, pulka.annulling.reason)
 
 
 def _refused(pulka: Pulka) -> Refused | None:
     if pulka.status != "over":
         return NOT_CLOSED
-    if pulka.annulled is not None:
-        return Refused("already_annulled", "4.2.16", "The pulka is annulled already, and counts for nothing.")
-    return None
+    return None if pulka.annulled is None else ANNULLED_ALREADY

@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 
-from shared.rules import between_deals, cutting, members, revealing, seat_draw, shuffle
+from shared.rules import between_deals, corrections, cutting, members, revealing, seat_draw, shuffle
 from shared.rules import deal as deals
 from shared.rules.adjudicated import deciding, sheet_entries
 from shared.rules.adjudicated.court import Court, Maker, court_terms, game_of
 from shared.rules.adjudicated.sheet_entries import Paper
 from shared.rules.convention import from_record, record
-from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
+from shared.rules.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
 from shared.rules.deal import Deal
 from shared.rules.game_events import (
     AllPassed,
@@ -231,14 +231,6 @@ def _closed(pulka: Pulka, event: PulkaClosed) -> Pulka:
     return msgspec.structs.replace(pulka, status="over", settlement=event.settlement)
 
 
-def _corrected(pulka: Pulka, event: ResultCorrected) -> Pulka:
-    return msgspec.structs.replace(pulka, corrections=(*pulka.corrections, event))
-
-
-def _annulled(pulka: Pulka, event: PulkaAnnulled) -> Pulka:
-    return msgspec.structs.replace(pulka, annulled=event)
-
-
 def _refused(pulka: Pulka, _: PulkaRefused) -> Pulka:
     return msgspec.structs.replace(pulka, status="refused")
 
@@ -267,6 +259,8 @@ def start_deal(pulka: Pulka, command: StartDeal) -> tuple[Event, ...]:
     """Bind the server to its seed before the cut; nothing when the deal has been started already."""
     if not deal_is_due(pulka) or command.number != pulka.number + 1:
         return ()
+    if pulka.annulling is not None:  # ordered while seats were drawn for
+        return corrections.ended(pulka)
     if pulka.paper is not None and pulka.paper.deal:
         closed = _closing(pulka)
         if closed:
@@ -366,6 +360,8 @@ def _closing(pulka: Pulka, *, time_up: bool = False) -> tuple[Event, ...]:
     """The end of the match, if its sheet, its deals, its time or its players have brought it about; where everybody writes for himself,
     only when the next deal would start.
     """
+    if pulka.annulling is not None:
+        return corrections.ended(pulka)
     ending = closed_reason(pulka.convention, pulka.target, pulka.sheet, pulka.number - pulka.void)
     reason = (pulka.convention.ends_when if time_up else ending) or (BY_CONSENT if pulka.stopping else None)
     if reason is None:
@@ -394,8 +390,9 @@ _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
     NewcomerSeated: between_deals.newcomer_seated,
     SubstituteSeated: between_deals.substitute_seated,
     PulkaClosed: _closed,
-    ResultCorrected: _corrected,
-    PulkaAnnulled: _annulled,
+    ResultCorrected: corrections.result_corrected,
+    AnnulmentOrdered: corrections.annulment_ordered,
+    PulkaAnnulled: corrections.pulka_annulled,
     PulkaRecorded: evolve_recorded,
     PulkaArchived: evolve_archived,
 }

@@ -9,7 +9,7 @@ import msgspec
 from shared.rules.adjudicated.court import Court
 from shared.rules.adjudicated.sheet_entries import Paper
 from shared.rules.convention import PRESETS, Convention
-from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
+from shared.rules.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
 from shared.rules.deal import Deal
 from shared.rules.members import Members
 from shared.rules.seat_draw import SeatDraw
@@ -37,7 +37,8 @@ class Pulka(msgspec.Struct, frozen=True):
 
     `dealer` deals the present deal, `next_dealer` the one after it. `series` is what the last deal left to this one: all-pass deals in a
     row, bombs. `commitment` is "" between two deals. What was agreed (convention, players, target, seats, terms) means nothing before the
-    pulka is opened. `stopping`: it ends with this deal. `corrections` and `annulled` came after the settlement, which they leave as it was.
+    pulka is opened. `stopping`: it ends with this deal. `corrections` and `annulled` came after the settlement, which they leave as it was;
+    `annulling`: it ends with this deal, too, and is annulled then.
     """
 
     table_id: str
@@ -66,6 +67,7 @@ class Pulka(msgspec.Struct, frozen=True):
     paper: Paper | None = None
     corrections: tuple[ResultCorrected, ...] = ()
     annulled: PulkaAnnulled | None = None
+    annulling: AnnulmentOrdered | None = None
 
 
 # ---- Commands of the service itself; a seat's are moves. ---------------------------------------------------------------

@@ -102,12 +102,30 @@ def test_players_may_neither_correct_nor_annul(club, party):
     assert (asked.status_code, asked.json()["path"]) == (400, "scopes[0]")
 
 
-def test_a_pulka_that_goes_on_is_neither_corrected_nor_annulled(club):
-    """Until the settlement its sheet is what is corrected (4.2.9, 4.2.14); a table that is none has nothing to correct."""
-    operator, going = Operator(club), Party(club, seed=12)
-    for what, body in (("corrections", {"amounts": [5, -5, 0], "reason": WHY}), ("annulment", {"reason": WHY})):
-        refused = operator.post(going.table, what, "g1", **body)
-        assert (refused.status_code, refused.json()["code"], refused.json()["rule"]) == (409, "not_closed", "4.2.14")
+def test_5_4_18_a_pulka_that_goes_on_is_annulled_when_its_deal_is_over(club):
+    """Its result cannot be corrected before there is one (4.2.14); annulled, it ends with the deal and leaves nobody a whist."""
+    operator, going = Operator(club), Party(club, seed=12, target=40)
+    refused = operator.post(going.table, "corrections", "g1", amounts=[5, -5, 0], reason=WHY)
+    assert (refused.status_code, refused.json()["code"], refused.json()["rule"]) == (409, "not_closed", "4.2.14")
+    ordered = operator.post(going.table, "annulment", "g2", reason=WHY)
+    assert ordered.json()["events"] == [{"type": "AnnulmentOrdered", "author": "operator:desk", "reason": WHY}]
+    view = going.play_out()
+    assert (view["deal"], view["annulled"]) == (1, {"author": "operator:desk", "reason": WHY})
+    at_least = going.acknowledged[-1]["position"]
+    (transaction,) = statement(club, f"tables/{going.table}", at_least=at_least)["transactions"]
+    assert (transaction["kind"], transaction["author"], transaction["postings"]) == ("annulment", "operator:desk", [])
+    for person in going.people:
+        page = statement(club, f"players/{person.id}", at_least=at_least)
+        assert (page["pulkas"][0]["net"], page["pulkas"][0]["settled"]) == ("0", None)
+        assert (page["pulkas"][0]["annulled"]["reason"], page["balance"]["whists"]) == (WHY, "0")
+    until(lambda: going.people[0].get(f"/v1/lobby/tables/{going.table}").json()["status"], "annulled")
+    verdict = httpx.get(f"{club.url}/v1/ledger/tables/{going.table}/audit/verify", trust_env=False, timeout=30).json()
+    assert (verdict["verified"], verdict["problems"]) == (True, [])
+
+
+def test_a_table_that_is_none_has_nothing_to_annul(club):
+    """Neither an id that nobody was given nor one whose pulka has not begun."""
+    operator = Operator(club)
     nowhere = operator.post("0-" + "a" * 26, "annulment", "g1", reason=WHY)
     assert (nowhere.status_code, nowhere.json()["code"]) == (404, "no_such_table")
 

@@ -27,15 +27,15 @@ class Match:
         opened = match.open_pulka(Pulka(table_id=TABLE), OpenPulka(convention, digest, players, target, PLAYERS[:players], {}, lot))
         self.pulka = Pulka(table_id=TABLE)
         self.events: list[Event] = []
-        self._happens(opened)
+        self.happens(opened)
 
     def does(self, seat: int, move: object) -> tuple[Event, ...]:
         """A move of the player at `seat`, and what it caused."""
-        return self._happens(match.decide(self.pulka, seat, move))
+        return self.happens(match.decide(self.pulka, seat, move))
 
     def joins(self, player: str, seat: int | None = None) -> tuple[Event, ...]:
         """Somebody asks for a seat."""
-        return self._happens(match.decide_join(self.pulka, player, Join(seat)))
+        return self.happens(match.decide_join(self.pulka, player, Join(seat)))
 
     def refused(self, seat: int, move: object) -> tuple[str, str]:
         """Code and rule by which the move of `seat` is refused."""
@@ -46,16 +46,17 @@ class Match:
     def plays(self, deals: int) -> Match:
         """On to the moment after deal number `deals`, before the next begins."""
         while self.pulka.number < deals or match.phase(self.pulka) not in ("between_deals", "over"):
-            self._happens(drawn_events(self.pulka, self.draw)[1])
+            self.happens(drawn_events(self.pulka, self.draw)[1])
         return self
 
     def until(self, phase: str) -> Match:
         """On to a phase of the next deal that has it."""
         while match.phase(self.pulka) != phase:
-            self._happens(drawn_events(self.pulka, self.draw)[1])
+            self.happens(drawn_events(self.pulka, self.draw)[1])
         return self
 
-    def _happens(self, decided: tuple[Event, ...] | Refused) -> tuple[Event, ...]:
+    def happens(self, decided: tuple[Event, ...] | Refused) -> tuple[Event, ...]:
+        """What was decided becomes part of the match."""
         assert not isinstance(decided, Refused), decided
         assert decided, "nothing happened"
         self.events += decided

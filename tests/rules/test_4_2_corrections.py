@@ -1,4 +1,4 @@
-"""4.2.14, 4.2.16: what may be done to a result once it is settled, and that no whist comes out of nothing by it."""
+"""4.2.14, 4.2.16, 5.4.18: what may be done to a result once it is settled, and that no whist comes out of nothing by it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 from shared.rules import corrections
 from shared.rules import pulka as match
-from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
-from shared.rules.game_events import PulkaClosed
-from shared.rules.pulka import Pulka
+from shared.rules.convention import PRESETS, resolve
+from shared.rules.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
+from shared.rules.game_events import DealRevealed, DealScored, PulkaClosed
+from shared.rules.moves import Answer, Propose
+from shared.rules.pulka import OpenPulka, Pulka, StartDeal
 from shared.rules.refusal import Malformed, Refused
+from shared.rules.settlement import settlement
 from tests.rules.sitting import Match
 
 DESK = "operator:desk"
@@ -43,13 +46,22 @@ class given:
         assert (self.outcome.code, self.outcome.rule) == (code, rule)
 
 
+def adjourned(game):
+    """The match after its players have agreed to go on another day."""
+    game.does(0, Propose("adjourn"))
+    game.does(1, Answer(accept=True))
+    game.does(2, Answer(accept=True))
+    assert game.pulka.members.adjourned
+    return game
+
+
 def test_4_2_14_a_result_is_corrected_exactly():
     """Whole numbers and fractions, written in lowest terms; every seat has one."""
     given().when_corrected("184/3", 5, "-199/3").then(ResultCorrected(1, ("184/3", "5", "-199/3"), DESK, WHY))
     given(players=4).when_corrected(0, "20/4", 0, -5).then(ResultCorrected(1, ("0", "5", "0", "-5"), DESK, WHY))
 
 
-def test_corrections_are_numbered_and_corrected_again():
+def test_4_2_16_corrections_are_numbered_and_corrected_again():
     """The second one is number two, and takes back what the first did wrongly."""
     first = ResultCorrected(1, ("5", "-5", "0"), DESK, WHY)
     given(first).when_corrected(-5, 5, 0).then(ResultCorrected(2, ("-5", "5", "0"), DESK, WHY))
@@ -79,7 +91,7 @@ def test_a_number_that_cannot_be_read_is_named(amount):
     assert wrong.value.path == "amounts[1]"
 
 
-def test_a_settled_pulka_is_annulled_once():
+def test_4_2_16_a_settled_pulka_is_annulled_once():
     """It counts for nothing from then on, and can be neither annulled again nor corrected (4.2.16)."""
     annulled = PulkaAnnulled(DESK, WHY)
     given().when_annulled().then(annulled)
@@ -89,10 +101,56 @@ def test_a_settled_pulka_is_annulled_once():
 
 def test_4_2_14_before_the_settlement_there_is_nothing_to_correct():
     """Neither before the pulka nor while it is played; then it is the sheet that is corrected (4.2.9)."""
-    playing = Match().plays(1).until("play").pulka
-    for pulka in (Pulka(table_id="0-" + "a" * 26), playing):
-        for refused in (corrections.correct(pulka, DESK, (1, -1, 0), WHY), corrections.annul(pulka, DESK, WHY)):
-            assert (refused.code, refused.rule) == ("not_closed", "4.2.14")
+    before, playing = Pulka(table_id="0-" + "a" * 26), Match().plays(1).until("play").pulka
+    answers = [corrections.correct(pulka, DESK, (1, -1, 0), WHY) for pulka in (before, playing)]
+    for refused in (*answers, corrections.annul(before, DESK, WHY)):
+        assert (refused.code, refused.rule) == ("not_closed", "4.2.14")
+
+
+@pytest.mark.parametrize("phase", ["cut", "auction", "play"])
+def test_5_4_18_a_pulka_that_is_annulled_in_play_finishes_its_deal(phase):
+    """The order says who and why; whoever is to act still is. The deal is played and scored as ever, and ends the pulka, annulled."""
+    game = Match().plays(1).until(phase)
+    before, deals = game.pulka, game.pulka.number
+    assert game.happens(corrections.annul(before, DESK, WHY)) == (AnnulmentOrdered(DESK, WHY),)
+    assert (match.to_act(game.pulka), match.phase(game.pulka)) == (match.to_act(before), phase)
+    assert corrections.annul(game.pulka, DESK, WHY).code == "already_annulled"
+    game.until("over")
+    *_, scored, revealed, closed, annulled = game.events
+    assert [type(event) for event in (scored, revealed)] == [DealScored, DealRevealed]
+    assert closed == PulkaClosed("annulled", settlement(game.pulka.convention, game.pulka.target, game.pulka.sheet))
+    assert annulled == PulkaAnnulled(DESK, WHY)
+    assert (game.pulka.number, game.pulka.annulling, game.pulka.annulled) == (deals, None, annulled)
+
+
+def test_5_4_18_between_two_deals_it_ends_at_once():
+    """No deal goes on that would have to be finished; so, too, where the players have adjourned."""
+    for game in (Match().plays(2), adjourned(Match().plays(2))):
+        ordered, closed, annulled = game.happens(corrections.annul(game.pulka, DESK, WHY))
+        assert (ordered, annulled) == (AnnulmentOrdered(DESK, WHY), PulkaAnnulled(DESK, WHY))
+        assert closed.reason == "annulled"
+        assert (game.pulka.status, game.pulka.number) == ("over", 2)
+
+
+def test_5_4_18_a_pulka_that_ends_with_that_deal_anyway_is_annulled():
+    """Its own end, coming with the same deal, is no settlement any more."""
+    game = Match(convention=resolve({"preset": "leningrad", "ends_when": "deals:1"}, 10), target=10).until("play")
+    game.happens(corrections.annul(game.pulka, DESK, WHY))
+    game.until("over")
+    assert [event.reason for event in game.events if isinstance(event, PulkaClosed)] == ["annulled"]
+    assert game.pulka.annulled == PulkaAnnulled(DESK, WHY)
+
+
+def test_3_1_1_annulled_while_seats_are_drawn_for_no_deal_begins():
+    """The draw, which has been committed to, is finished; then the pulka ends without a deal."""
+    opening = OpenPulka(PRESETS["sochi"], "00" * 32, 3, 10, ("ann", "ben", "cid"), {"seating": "drawn"}, 0, "5e" * 32)
+    pulka = reduce(match.evolve, match.open_pulka(Pulka(table_id="0-" + "a" * 26), opening), Pulka(table_id="0-" + "a" * 26))
+    assert match.phase(pulka) == "draw"
+    pulka = reduce(match.evolve, corrections.annul(pulka, DESK, WHY), pulka)
+    while match.phase(pulka) == "draw":
+        pulka = reduce(match.evolve, match.decide(pulka, match.to_act(pulka), match.default_move(pulka)), pulka)
+    closed, annulled = match.start_deal(pulka, StartDeal(1, "00" * 32))
+    assert (closed.reason, annulled) == ("annulled", PulkaAnnulled(DESK, WHY))
 
 
 def test_nothing_that_was_played_changes():

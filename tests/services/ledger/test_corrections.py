@@ -6,7 +6,8 @@ import pytest
 
 from services.ledger.verify import verify_table
 from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
-from tests.services.ledger.played import PlayedTable
+from shared.rules.game_events import PulkaClosed
+from tests.services.ledger.played import BEGAN, PlayedTable
 from tests.services.ledger.test_adjudicated import Misplayed
 from tests.services.ledger.test_verify import codes, copied, with_event
 
@@ -64,6 +65,30 @@ async def test_who_is_not_entitled_to_it_is_noticed(log, author, well):
     await played.annul(author)
     verdict = await verify_table(log, played.address)
     assert codes(verdict) == (set() if well else {(len(played.commits) - 1, "not_by_the_rules")})
+
+
+@pytest.mark.parametrize(("terms", "commits"), [({}, 9), ({}, 30), ({"seating": "drawn"}, 2), ({"stake": 3}, 40)])
+async def test_5_4_18_annulled_in_play_it_is_verified(projector, log, connection, terms, commits):
+    """During a draw, a deal, or between two: what follows is what the rules make of it, and the books have a result of nothing."""
+    played = await PlayedTable(log, 67, target=40, terms=terms).play(commits=commits)
+    await played.annul()
+    await played.play()
+    assert (played.pulka.status, played.pulka.annulled.reason) == ("over", "two players were one")
+    assert await projector.at_least.wait(played.commits[-1].position)
+    assert (await verify_table(log, played.address, connection))["problems"] == []
+    rows = await connection.fetch("SELECT net, rounded, payment, closed_at FROM accounts")
+    payment = "0" if "stake" in terms else None
+    assert [tuple(row) for row in rows] == [("0", 0, payment, BEGAN + 1000 * len(played.commits))] * 3
+    assert await connection.fetchval("SELECT count(*) FROM postings") == 0
+    assert await connection.fetchval("SELECT array_agg(kind) FROM transactions") == ["annulment"]
+
+
+async def test_an_end_that_nobody_ordered_is_noticed(log):
+    """A pulka closed as annulled that was not, or annulled without having been closed."""
+    for seed, events in ((68, (PulkaClosed("annulled", {}), PulkaAnnulled(DESK, WHY))), (69, (PulkaAnnulled(DESK, WHY),))):
+        played = await PlayedTable(log, seed, target=40).play(deals=1)
+        await played.commit(DESK, events)
+        assert codes(await verify_table(log, played.address)) == {(len(played.commits), "not_by_the_rules")}
 
 
 async def test_nothing_comes_after_an_annulment(log):

@@ -11,7 +11,9 @@ import pytest
 from services.table.api import Desk, routes
 from services.table.corrections_api import correction_routes
 from services.table.frames import Reader
-from services.table.table import Turn, deadline
+from services.table.table import Turn, begins_a_turn, deadline, next_deal
+from shared.events import address
+from shared.events.commit import Commit, decode
 from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
 from shared.rules import pulka as match
@@ -48,6 +50,10 @@ class Office:
 
     async def annul(self, token: str | None = None, key: str = "k1", reason: str = WHY) -> httpx.Response:
         return await self.post("annulment", {"reason": reason}, token, key)
+
+    def commit(self) -> Commit:
+        """The table's newest."""
+        return decode(self.playing.store.aggregate(address.table(TABLE_ID))[-1].data)
 
     async def view(self) -> dict:
         return (await self._client.get(f"/v1/tables/{TABLE_ID}")).json()
@@ -189,8 +195,31 @@ async def test_a_key_is_needed(open_office):
 async def test_before_the_settlement_there_is_nothing_to_correct(open_office):
     """An operator too waits until the pulka is settled (4.2.14)."""
     office = await open_office(over=False)
-    for answer in (await office.correct(1, -1, 0), await office.annul()):
-        assert (answer.status_code, answer.json()["code"], answer.json()["rule"]) == (409, "not_closed", "4.2.14")
+    answer = await office.correct(1, -1, 0)
+    assert (answer.status_code, answer.json()["code"], answer.json()["rule"]) == (409, "not_closed", "4.2.14")
+
+
+async def test_a_pulka_that_goes_on_is_annulled_when_its_deal_is_over(open_office):
+    """The order takes nobody's turn and no second of his clock; everybody sees it, and the end of it (5.4.18)."""
+    office = await open_office(over=False)
+    before, then = await office.view(), await office.playing.table()
+    assert before["annulling"] is None
+    told = (await office.annul()).json()
+    by = {"author": OPERATOR + "desk", "reason": WHY}
+    assert told["events"] == [{"type": "AnnulmentOrdered", **by}]
+    after, now = await office.view(), await office.playing.table()
+    assert (after["annulling"], after["stopping"], after["annulled"]) == (by, True, None)
+    assert (after["turn_revision"], after["to_act"], after["clock"]["deadline"]) == (
+        before["turn_revision"], before["to_act"], before["clock"]["deadline"],
+    )  # fmt: skip
+    assert (now.turn_began, begins_a_turn(office.commit())) == (then.turn_began, False)
+    assert (await office.annul(key="k2")).json()["code"] == "already_annulled"
+    await settled(office.playing)
+    end = await office.view()
+    assert (end["status"], end["deal"], end["annulling"], end["annulled"]) == ("over", 1, None, by)
+    *_, closed, annulled = (await office.frames(told["revision"]))[-1]["events"]
+    assert (closed["type"], closed["reason"], annulled) == ("PulkaClosed", "annulled", {"type": "PulkaAnnulled", **by})
+    assert next_deal(await office.playing.table()) is None
 
 
 async def test_players_may_not(open_office):
