@@ -15,8 +15,9 @@ from shared.projections.rebuild import fingerprint, rebuild
 from tests.services.ledger.played import PlayedTable
 
 SEATS = 4  # tables in play, each in a partition of its own
-COMMITS = 30  # made at once, before a ledger has shown any
-BATCH = 5  # made for each batch that one commits
+PEOPLE = ("anna", "boris", "vera", "galya")
+COMMITS = 60  # made at once, before a ledger has shown any
+BATCH = 10  # made for each batch that one commits
 
 
 class Watch:
@@ -44,7 +45,7 @@ class Watch:
 
 
 class Club:
-    """Tables at which a seeded lot plays; a new one is opened where a pulka has ended."""
+    """Tables at which a seeded lot plays for the same people; a pulka that has ended may be corrected or annulled, and a new one begins."""
 
     def __init__(self, log: EventLog, watch: Watch):
         self._log, self._watch = log, watch
@@ -57,7 +58,8 @@ class Club:
     def _open(self) -> PlayedTable:
         seed = len(self.tables)
         convention, partition = ("sochi", "leningrad", "rostov")[seed % 3], seed % SEATS
-        played = PlayedTable(self._log, seed, partition=partition, players=3 + seed % 2, target=1 + seed % 4, convention=convention)
+        played = PlayedTable(self._log, seed, partition=partition, players=3 + seed % 2, target=1 + seed % 3, convention=convention)
+        played.seats = PEOPLE[: len(played.seats)]
         self.tables.append(played)
         return played
 
@@ -89,9 +91,16 @@ class Club:
                 await self._watch.changed.wait()
 
     async def _move(self, seat):
-        if await self._seats[seat].step() is None:
+        played = self._seats[seat]
+        if await played.step() is None:
             self._seats[seat] = self._open()
-            await self._seats[seat].step()
+            match len(self.tables) % 3:
+                case 0:
+                    await played.correct(2, -2, *[0] * (len(played.seats) - 2))
+                case 1:
+                    await played.annul()
+                case _:
+                    await self._seats[seat].step()
         self.made += 1
         self._moved.set()
 

@@ -1,12 +1,9 @@
-"""The ledger on a real NATS and a real Postgres: killed, rebuilt, verified from the command line, started and stopped as a service."""
+"""The ledger on a real NATS and a real Postgres: verified from the command line, started and stopped as a service."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import random
-import signal
-import sys
 
 import pytest
 from click.testing import CliRunner
@@ -17,8 +14,6 @@ from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
 from shared.projections.live_version import LiveVersion
-from shared.projections.projector import Projector
-from shared.projections.rebuild import fingerprint, rebuild
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
 from tests.services.ledger.played import PlayedTable
@@ -31,40 +26,6 @@ async def log(nats_url, namespace):
     log = await open_log(nats_url, namespace, heartbeat=0.2)
     yield log
     await log.close()
-
-
-async def follower(nats_url, namespace, postgres_dsn, schema):
-    """A ledger in a process of its own, once it says that it follows or waits for its turn."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.services.ledger.follower", nats_url, namespace, postgres_dsn, schema, stdout=asyncio.subprocess.PIPE
-    )
-    await process.stdout.readuntil(b"following\n")
-    return process
-
-
-@pytest.mark.chaos
-async def test_killed_at_random_points_it_replays_to_equal_rows(log, nats_url, namespace, postgres_dsn, connection, schema):
-    """A ledger whose process is killed again and again during play ends with the very rows of a rebuild from nothing."""
-    tables, chance = [PlayedTable(log, seed, players=3 + seed % 2, target=30) for seed in range(6)], random.Random(3)
-    for _ in range(5):
-        process = await follower(nats_url, namespace, postgres_dsn, schema)
-        for _ in range(chance.randrange(20, 120)):
-            await chance.choice(tables).step()
-        process.send_signal(signal.SIGKILL)
-        await process.wait()
-        for _ in range(chance.randrange(10)):
-            await chance.choice(tables).step()
-    projector = Projector(log, Books(), TABLE_STREAMS[:1], postgres_dsn, schema)
-    await projector.start()
-    for _ in range(30):
-        last = await chance.choice(tables).step()
-    assert await projector.at_least.wait(last.position, 10.0)
-    await projector.stop()
-    live = await fingerprint(connection, schema)
-    await rebuild(log, Books(), TABLE_STREAMS[:1], postgres_dsn, schema + "_again")
-    assert await fingerprint(connection, schema + "_again") == live
-    assert await connection.fetchval("SELECT count(*) FROM audit_trail") == sum(len(played.commits) for played in tables)
-    assert await connection.fetchval("SELECT count(*) FROM scores") > 5
 
 
 async def test_pulka_audit_verify(log, nats_url, namespace, postgres_dsn, connection, versions):
