@@ -34,7 +34,7 @@ from services.ledger.readers import live_books
 from shared.eventlog.port import LogError
 from shared.events.address import is_id
 from shared.projections.history import RefusedToRun
-from shared.projections.orders import RETRY, SKIP, Outcome
+from shared.projections.orders import RETRY, SKIP, Order, Outcome
 from shared.projections.projection import Connection
 from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
@@ -215,7 +215,7 @@ async def _skipped(settings: Settings, table_id: str, author: str, why: str) -> 
         return _answer(table_id, outcome) | {"skipped": order.revision if order.revision in revisions else None}
 
 
-async def _ordered(settings: Settings, connection: Connection, given: list[Any]) -> dict[str, Outcome]:
+async def _ordered(settings: Settings, connection: Connection, given: list[Order]) -> dict[str, Outcome]:
     log, books = await connected_log(settings, "pulka ledger", on_closed=None), Books()
     try:
         return await ordered(connection, log, books, ParkingRecord(OwnEvents(log), books.name), given)

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 import time
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -124,8 +124,8 @@ class NotAnswered(Exception):
         self.tables = tables
 
 
-def order_about(table: ParkedTable, kind: Any, author: str, why: str = "") -> Order:
-    """An order of the day about one table that waits; `kind` is `orders.RETRY` or `orders.SKIP`."""
+def order_about(table: ParkedTable, kind: Literal["retry", "skip"], author: str, why: str = "") -> Order:
+    """An order about one table that waits: to apply it, or to leave its first commit out and apply the rest."""
     stream, _, _ = table.position.partition(":")
     return Order(secrets.token_hex(12), stream, f"table.{table.table_id[0]}.{table.table_id}", kind, table.revision, author, why)
 
