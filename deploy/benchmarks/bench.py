@@ -24,6 +24,7 @@ BENCHMARKS = (
     "bench_eventlog",
     "bench_moves",
     "bench_ledger",
+    "bench_audit",
     "bench_versions",
     "bench_takeover",
     "bench_keeping",

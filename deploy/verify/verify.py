@@ -651,6 +651,8 @@ def check(path: str, key: str | None = None, against: str | None = None, process
     export, verdict = Export(Path(path)), Verdict()
     for table, result in results(export, processes):
         verdict.table(table, *result)
+        if sys.stderr.isatty():
+            print(f"\r{len(verdict.kept)} tables, {export.commits} commits", end="\r", file=sys.stderr)
     try:
         for other in export.others:
             verdict.other(other, key)

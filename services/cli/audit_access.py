@@ -14,6 +14,7 @@ import msgspec
 from services.cli.composition import require_reachable
 from services.cli.logs import log_to
 from services.ledger.books import Books
+from services.ledger.gathering import Progress
 from services.ledger.proofs import Proofs
 from services.ledger.readers import NoBooks, Readers
 from services.ledger.signing import Checkpoints
@@ -34,10 +35,9 @@ class Access(msgspec.Struct, frozen=True):
     readers: Readers
     proofs: Proofs
 
-    @property
-    def checkpoints(self) -> Checkpoints:
+    def checkpoints(self, progress: Progress) -> Checkpoints:
         """What was signed, and signing."""
-        return Checkpoints(self.log, self.readers, self.proofs, self.settings.postgres_dsn)
+        return Checkpoints(self.log, self.readers, self.proofs, self.settings.postgres_dsn, progress)
 
 
 def audit_settings() -> Settings:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+from rich.console import Console
+from rich.progress import Progress as Bar
 
 from services.cli.audit_access import access, audit_settings
 from services.ledger.gathering import NotToBeSigned
@@ -67,8 +70,11 @@ def _key(settings: Settings) -> SigningKey:
 
 
 async def _signed(settings: Settings, key: SigningKey) -> tuple[Signed, list[Leaf]]:
-    async with access(settings, writes=True) as at:
-        try:
-            return await at.checkpoints.sign(key, int(time.time() * 1000))
-        except Mismatch:
-            return await at.checkpoints.sign(key, int(time.time() * 1000))  # the ledger signed its daily one in this moment; now the next
+    console = Console(stderr=True)
+    with Bar(console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("log", total=None)
+        async with access(settings, writes=True) as at:
+            checkpoints = at.checkpoints(lambda done, every: bar.update(task, completed=done, total=every))
+            with suppress(Mismatch):  # the ledger signed its daily one in this moment; ours is the next
+                return await checkpoints.sign(key, int(time.time() * 1000))
+            return await checkpoints.sign(key, int(time.time() * 1000))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import Final
 
 from services.ledger.readers import Readers
@@ -15,7 +16,11 @@ from shared.events.chain import Problem
 from shared.events.commit import FIRST_PREV_HASH, hash_of
 from shared.projections.history import link_of
 
+QUIET: Final = 3  # signs of life in a row after which nothing more comes, though the end was not seen: its last commits were archived
 TABLES_A_QUERY: Final = 50  # tables whose hashes are asked for at once: some 100,000 rows of a hundred bytes
+
+
+Progress = Callable[[int, int], None]
 
 
 class NotToBeSigned(Exception):
@@ -31,8 +36,9 @@ class _Run:
     """A table's commits, as far as they were read, each a link of the chain."""
 
     def __init__(self, table: str) -> None:
-        self._table = table
+        self.table = table
         self.first = 0  # revision
+        self.follows = FIRST_PREV_HASH  # the hash before it
         self.hashes: list[str] = []
 
     def add(self, recorded: Recorded) -> None:
@@ -41,14 +47,16 @@ class _Run:
             link = link_of(recorded.data)
         except ValueError:
             raise self._broken("unreadable", "this is no commit") from None
-        before = self.hashes[-1] if self.hashes else FIRST_PREV_HASH if link.revision == 1 else link.prev_hash
-        self.first = self.first or link.revision
+        if not self.hashes:
+            self.first = link.revision
+            self.follows = FIRST_PREV_HASH if link.revision == 1 else link.prev_hash
+        before = self.hashes[-1] if self.hashes else self.follows
         if link.revision != self.first + len(self.hashes) or link.prev_hash != before:
             raise self._broken("broken", f"revision {link.revision} does not follow from the commit before it")
         self.hashes.append(hash_of(recorded.data))
 
     def _broken(self, code: str, message: str) -> NotToBeSigned:
-        return NotToBeSigned(self._table, Problem(self.first + len(self.hashes), code, message))
+        return NotToBeSigned(self.table, Problem(self.first + len(self.hashes), code, message))
 
 
 async def ends_of(log: EventLog) -> dict[str, int]:
@@ -57,18 +65,33 @@ async def ends_of(log: EventLog) -> dict[str, int]:
 
 
 async def gathered(
-    log: EventLog, readers: Readers, after: Mapping[str, int], cut: Mapping[str, int], archived: Collection[str]
+    log: EventLog,
+    readers: Readers,
+    after: Mapping[str, int],
+    cut: Mapping[str, int],
+    archived: Collection[str],
+    progress: Progress = lambda _done, _all: None,
 ) -> dict[str, list[str]]:
     """By table the hashes of all its commits up to `cut`, of the tables that have commits after `after`.
 
-    `archived` tables, of which the log has the last commit alone or nothing at all, are taken from the books. Raises `NotToBeSigned`,
-    `Unavailable`, and what asyncpg raises.
+    `archived` tables that are not in the log any more are taken from the books. `progress(done, all)` counts sequences. Raises
+    `NotToBeSigned`, `Unavailable`, and what asyncpg raises.
     """
     found: dict[str, list[str]] = {}
+    begins = {stream: after.get(stream, 0) for stream in cut}
     for stream, end in cut.items():
-        if end > after.get(stream, 0):
-            found |= await _of_stream(log, readers, stream, after.get(stream, 0), end, archived)
-            for table in await _gone(readers, stream, after.get(stream, 0), end, found):
+        if end < begins[stream]:
+            raise NotToBeSigned(stream, Problem(0, "missing", f"it ends at sequence {end}, and was signed up to {begins[stream]}"))
+    done, every = sum(begins.values()), sum(cut.values())
+    for stream, end in cut.items():
+        if end > begins[stream]:
+            others = done - begins[stream]
+            runs = await _of_stream(log, stream, begins[stream], end, partial(_told, progress, others, every))
+            done = others + end
+            for table, run in runs.items():
+                whole = run.first == 1
+                found[table] = run.hashes if whole else await _whole(log, readers, run, end, archived=table in archived)
+            for table in await _gone(readers, stream, begins[stream], end, found):
                 if table not in archived:
                     raise NotToBeSigned(table, Problem(1, "missing", "the log has nothing of this table, which the books have read"))
                 found[table] = await _in_books(readers, table, end)
@@ -76,31 +99,40 @@ async def gathered(
     return found
 
 
-async def _of_stream(log: EventLog, readers: Readers, stream: str, after: int, end: int, archived: Collection[str]) -> dict[str, list[str]]:
+def _told(progress: Progress, others: int, every: int, sequence: int) -> None:
+    progress(others + sequence, every)
+
+
+async def _of_stream(log: EventLog, stream: str, after: int, end: int, told: Callable[[int], None]) -> dict[str, _Run]:
     runs: dict[str, _Run] = {}
+    quiet = 0
     async with aclosing(log.follow(stream, after=after)) as batches:
         async for batch in batches:
             for recorded in batch:
                 if recorded.sequence <= end:
                     runs.setdefault(recorded.address.id, _Run(recorded.address.id)).add(recorded)
-            if not batch or batch[-1].sequence >= end:  # an empty batch: nothing more is there now
+            quiet = 0 if batch else quiet + 1
+            if quiet == QUIET or (batch and batch[-1].sequence >= end):
                 break
+            if batch:
+                told(batch[-1].sequence)
             await asyncio.sleep(0)  # others have their turn between two batches
-    for table, run in runs.items():
-        if run.first > 1:  # it began before: its tree is over all of it
-            hashes = await _in_books(readers, table, end) if table in archived else await _from_the_beginning(log, table, end)
-            if hashes[run.first - 1 :] != run.hashes:
-                raise NotToBeSigned(table, Problem(run.first, "broken", "the log holds another history of this table than it did"))
-            run.hashes = hashes
-    return {table: run.hashes for table, run in runs.items()}
+    return runs
 
 
-async def _from_the_beginning(log: EventLog, table: str, end: int) -> list[str]:
-    whole = _Run(table)
-    for recorded in await log.read(address.table(table), until=end):
-        if recorded.sequence <= end:
-            whole.add(recorded)
-    return whole.hashes if whole.first == 1 else []
+async def _whole(log: EventLog, readers: Readers, run: _Run, end: int, *, archived: bool) -> list[str]:
+    """All hashes of a table that began before `run`: its tree is over all of it. What is archived is taken from the books."""
+    if archived:
+        hashes = (await _in_books(readers, run.table, end))[: run.first - 1]
+    else:
+        earlier = _Run(run.table)
+        for recorded in await log.read(address.table(run.table), until=end):
+            if recorded.revision < run.first:
+                earlier.add(recorded)
+        hashes = earlier.hashes if earlier.first == 1 else []
+    if (len(hashes), hashes[-1:]) != (run.first - 1, [run.follows]):
+        raise NotToBeSigned(run.table, Problem(run.first, "broken", "the commits before it are not those that it follows from"))
+    return hashes + run.hashes
 
 
 async def _gone(readers: Readers, stream: str, after: int, end: int, there: Mapping[str, object]) -> list[str]:

@@ -131,6 +131,12 @@ class Ledger:
         self._signer = DailySigner(self._log, checkpoints, key, self._leads, lambda: int(time.time() * 1000))
         self._signing = asyncio.create_task(self._signer.run())
 
+    def _unsigned(self) -> str | None:
+        """Why no checkpoint is signed any more; None when all is well, or log and database are only waited for."""
+        if self._signing is not None and self._signing.done():
+            return "stopped"
+        return self._signer.refused if self._signer is not None else None
+
     def _leads(self) -> bool:
         """Whether this instance is the one that signs: the holder of the first stream's lease in the version that is read."""
         states = self._books.status() if self._books is not None else []
@@ -159,7 +165,7 @@ class Ledger:
         if self._log is None or self._books is None or self._readers is None:
             return {"status": "down", "reason": "not started"}
         log, postgres, books = self._log.connected(), await self._readers.answers(), self._books.health()
-        refused = self._signer.problem if self._signer is not None else None
+        refused = self._unsigned()
         keeper = self._books.beside
         ratings = keeper.health() if isinstance(keeper, RatingKeeper) else {"status": "down", "reason": "being_filled"}
         well = log and books["status"] == ratings["status"] == "ok" and refused is None

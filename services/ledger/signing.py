@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from services.ledger.against import signed_in
-from services.ledger.gathering import NotToBeSigned, ends_of, gathered
+from services.ledger.gathering import NotToBeSigned, Progress, ends_of, gathered
 from services.ledger.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
 from services.ledger.proofs import Proofs
 from services.ledger.readers import Readers
@@ -29,13 +29,14 @@ from shared.events.keys import KeyFileError, SigningKey
 from shared.events.ledger_events import CheckpointSigned, TableArchived
 from shared.projections import checkpoint
 from shared.projections.projection import Connection
+from shared.web.problems import Problem as Unreadable  # of the readers, while there are no books to read
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
 
 DAY_MS: Final = 24 * 60 * 60 * 1000
 STATEMENT_S: Final = 60.0  # seconds for a statement: over all leaves of a large club one takes a few
+AGAIN_S: Final = 5.0  # seconds before the next look after one for which log or database was away
 LOOK_S: Final = 60.0  # seconds between looks whether a new day has begun: nobody waits for a checkpoint to the minute
-AGAIN_S: Final = 2.0  # seconds after a look that could not be done: `/health` is not well until it could
 
 log = structlog.get_logger(__name__)
 
@@ -43,12 +44,16 @@ log = structlog.get_logger(__name__)
 class Checkpoints:
     """What has been signed: the log's word, and rows made to agree with it."""
 
-    def __init__(self, event_log: EventLog, readers: Readers, proofs: Proofs, dsn: str) -> None:
+    def __init__(
+        self, event_log: EventLog, readers: Readers, proofs: Proofs, dsn: str, progress: Progress = lambda _done, _all: None
+    ) -> None:
+        """`progress(done, all)` counts sequences of the streams while the log is read."""
         self._log = event_log
         self._own = OwnEvents(event_log)
         self._readers = readers
         self._proofs = proofs
         self._dsn = dsn
+        self._progress = progress
 
     async def signed(self) -> list[CheckpointSigned]:
         """All of them from the first on, as the log has them. Raises `Unavailable`."""
@@ -112,7 +117,7 @@ class Checkpoints:
     async def _leaves(self, known: Sequence[Leaf], after: dict[str, int], cut: dict[str, int]) -> tuple[list[Leaf], list[Leaf]]:
         """The leaves of the tables that went on between two cuts, and all, in order."""
         archived = {event.table for _, event in await self._own.read(ARCHIVE) if isinstance(event, TableArchived)}
-        found = await gathered(self._log, self._readers, after, cut, archived)
+        found = await gathered(self._log, self._readers, after, cut, archived, self._progress)
         changed = await asyncio.to_thread(lambda: [leaf_of(table, hashes) for table, hashes in found.items()])
         return changed, in_order(({one.table: one for one in known} | {one.table: one for one in changed}).values())
 
@@ -129,14 +134,15 @@ class DailySigner:
         self._key = key
         self._leads = leads
         self._clock = clock
-        self.problem: str | None = None  # why the last look ended without what it was for
+        self._done = True  # the last look, whatever came of it
+        self.refused: str | None = None  # what keeps it from signing until somebody has mended it
 
     async def run(self) -> None:
         """Look again and again, until cancelled."""
         while True:
             with suppress(Mismatch):  # another instance was first
-                await self._look_and_tell()
-            await asyncio.sleep(LOOK_S if self.problem is None else AGAIN_S)
+                await self.look_and_tell()
+            await asyncio.sleep(LOOK_S if self._done else AGAIN_S)
 
     async def look(self) -> bool:
         """Sign when it is due; whether it was. Raises as `Checkpoints.sign`."""
@@ -149,17 +155,19 @@ class DailySigner:
         await self._checkpoints.sign(self._key, now)
         return True
 
-    async def _look_and_tell(self) -> None:
+    async def look_and_tell(self) -> None:
+        """Look, and remember what came in the way; raises `Mismatch`."""
+        self._done = True
         try:
             await self.look()
         except NotToBeSigned as refused:
-            self.problem = str(refused)
+            self.refused = str(refused)
             log.critical("checkpoint_refused", table=refused.table, **msgspec.structs.asdict(refused.problem))
-        except (LogError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as away:
-            self.problem = type(away).__name__
-            log.warning("checkpoint_put_off", reason=self.problem)
+        except (LogError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, Unreadable) as away:
+            self._done = False
+            log.warning("checkpoint_put_off", reason=type(away).__name__)
         else:
-            self.problem = None
+            self.refused = None
 
 
 def _at(event: CheckpointSigned) -> int:

@@ -112,7 +112,11 @@ async def verify_table(
     Each problem is `{"revision", "code", "message"}`. With a kept checkpoint the table must be as it was signed too. Raises `Unavailable`.
     Each problem is `{"revision", "code", "message"}`; of an archived table that is not to be had `not_in_archive`. Raises `Unavailable`.
     """
-    rows = None if connection is None else await read_rows(connection, address)
+    try:
+        rows = None if connection is None else await read_rows(connection, address)
+    except (ValueError, TypeError, LookupError) as garbage:  # msgspec's errors are ValueErrors: no program wrote such rows
+        message = f"The rows of this table cannot be read ({type(garbage).__name__})."
+        return {"verified": False, "commits": 0, "head": "", "problems": [msgspec.to_builtins(Problem(0, "rows_differ", message))]}
     if rows and rows.skipped:  # the log decides what is left out: rows that were taken away would otherwise be explained by one more row
         rows = msgspec.structs.replace(rows, said=await ParkingRecord(OwnEvents(log), Books.name).skips())
     try:

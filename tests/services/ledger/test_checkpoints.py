@@ -9,6 +9,7 @@ import httpx
 import msgspec
 import pytest
 
+from services.ledger.against import wrong_with_signed
 from services.ledger.audit_api import proof_routes
 from services.ledger.books import Books
 from services.ledger.desk import Desk
@@ -19,6 +20,7 @@ from services.ledger.proofs import Proofs
 from services.ledger.readers import Readers
 from services.ledger.signing import DAY_MS, Checkpoints, DailySigner
 from shared.eventlog.aggregates import Mismatch
+from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.checkpoint_document import Proof, in_order, is_proved, leaf_of, wrong_in_row
 from shared.events.commit import hash_of
 from shared.events.export_file import ExportedProof, ExportedTable, read_export
@@ -135,6 +137,27 @@ async def test_rows_are_made_again_from_the_log(log, projector, checkpoints, con
     assert [await proofs.leaves(connection, number) for number in (1, 2, 3)] == before
 
 
+async def test_an_archived_table_stays_in_the_checkpoints(log, projector, checkpoints):
+    """Of its history one commit is left in the log; the others are known from the books, and only if the archive is known of."""
+    whole = await PlayedTable(MemoryLog(MemoryStore()), 16).play(commits=9)
+    last = whole.commits.pop()
+    for recorded in whole.commits:
+        log.store.store(whole.address, recorded.data, recorded.revision)
+    position = log.store.stream("TABLE_0")[-1].position
+    assert await projector.at_least.wait(position)
+    await checkpoints.sign(KEY, NOW)
+    log.store.purge(whole.address)
+    log.store.store(whole.address, last.data, last.revision)
+    with pytest.raises(NotToBeSigned, match=f"{whole.id} revision 9: broken"):
+        await checkpoints.sign(KEY, NOW)
+    await OwnEvents(log).append(
+        ARCHIVE, "archive:2", NOW, TableArchived(whole.id, "file", "digest", 8, hash_of(whole.commits[-1].data), "me")
+    )
+    _, leaves = await checkpoints.sign(KEY, NOW)
+    whole.commits.append(last)
+    assert leaves == [leaf(whole)]
+
+
 @pytest.mark.parametrize(
     ("damage", "where"),
     [
@@ -155,6 +178,21 @@ async def test_a_broken_log_is_not_signed(log, projector, checkpoints, damage, w
     assert await checkpoints.signed() == []
 
 
+async def test_a_log_that_ends_before_what_was_signed_is_not_signed(log, projector, checkpoints):
+    """Restored from an older copy: the tables that it lost would otherwise stand in the next checkpoint as they were."""
+    played = await PlayedTable(log, 19).play(commits=9)
+    await read(projector, played)
+    seen = []
+    checkpoints._progress = lambda done, every: seen.append((done, every))
+    await checkpoints.sign(KEY, NOW)
+    await played.play(commits=14)
+    await checkpoints.sign(KEY, NOW)
+    log.store._last["TABLE_0"] = 12
+    with pytest.raises(NotToBeSigned, match="TABLE_0 revision 0: missing: it ends at sequence 12, and was signed up to 14"):
+        await checkpoints.sign(KEY, NOW)
+    assert all(done <= every for done, every in seen)
+
+
 async def test_a_log_that_is_not_the_one_that_was_read_is_not_signed(log, projector, checkpoints, connection):
     """Books that hold another hash, a chain of checkpoints that does not hold, leaves that are not those that were signed."""
     played = await PlayedTable(log, 8).play(commits=9)
@@ -172,6 +210,63 @@ async def test_a_log_that_is_not_the_one_that_was_read_is_not_signed(log, projec
     await OwnEvents(log).append(CHECKPOINTS, "checkpoint:2", NOW, forged)
     with pytest.raises(NotToBeSigned, match="checkpoints revision 2: checkpoint_signature"):
         await checkpoints.sign(KEY, NOW)
+
+
+async def test_a_refusal_is_told_and_looked_at_again(log, projector, checkpoints, connection):
+    """What keeps a checkpoint from being signed stays told until it is mended; a log that is away is waited for."""
+    played = await PlayedTable(log, 17).play(commits=9)
+    await read(projector, played)
+    signer = DailySigner(log, checkpoints, KEY, lambda: True, lambda: NOW)
+    await connection.execute("UPDATE audit_trail SET hash = repeat('0', 64) WHERE revision = 6")
+    await signer.look_and_tell()
+    assert f"{played.id} revision 6: changed" in signer.refused
+    await connection.execute("UPDATE audit_trail SET hash = $1 WHERE revision = 6", hash_of(played.commits[5].data))
+    log.disconnect()
+    await signer.look_and_tell()
+    assert signer.refused is not None
+    log.reconnect()
+    await signer.look_and_tell()
+    assert signer.refused is None
+    assert len(await checkpoints.signed()) == 1
+
+
+async def test_checkpoints_that_were_tampered_with_are_named(log, projector, checkpoints, connection, readers, proofs):
+    """In the rows, in their leaves, or in the log itself: forged, left out, or not the one that it was."""
+    played = await PlayedTable(log, 18).play(commits=9)
+    await read(projector, played)
+    for _ in range(3):
+        await checkpoints.sign(KEY, NOW)
+
+    async def wrong(keys=OURS):
+        return [(problem.revision, problem.code) for problem in await wrong_with_signed(log, readers, proofs, keys)]
+
+    assert await wrong() == []
+    assert await wrong(frozenset({"0" * 64})) == [(number, "checkpoint_key") for number in (1, 2, 3)]
+    for change in ("UPDATE {0}.signed SET signature = 'x' WHERE number = 2", "UPDATE {0}.signed SET text = text || ' ' WHERE number = 2"):
+        await connection.execute(change.format(f'"{proofs.schema}"'))
+        assert await wrong() == [(2, "rows_differ")]
+    events = await checkpoints.signed()
+    await connection.execute(
+        f'UPDATE "{proofs.schema}".signed SET text = $1, signature = $2 WHERE number = 2', events[1].signed, events[1].signature
+    )
+    await connection.execute(f'UPDATE "{proofs.schema}".leaves SET revision = revision + 1')
+    assert await wrong() == [(3, "rows_differ")]
+    await connection.execute(f'UPDATE "{proofs.schema}".leaves SET revision = revision - 1')
+    stream = log.store.stream("LEDGER")
+    aggregate = log.store.aggregate(CHECKPOINTS)
+    kept = list(aggregate)
+    for damage, named in (
+        (kept[:2], (3, "missing")),
+        ([kept[0], kept[2]], (2, "missing")),
+        ([kept[0], msgspec.structs.replace(kept[1], data=kept[1].data.replace(b'"number":2', b'"number":7')), kept[2]], (2, "changed")),
+    ):
+        aggregate[:] = stream[:] = damage
+        assert named in await wrong()
+    forged = json.loads(kept[2].data)
+    text = forged["events"][0]["signed"].replace('"commits":9', '"commits":8')
+    forged["events"][0]["signed"] = text
+    aggregate[:] = stream[:] = [*kept[:2], msgspec.structs.replace(kept[2], data=msgspec.json.encode(forged))]
+    assert (3, "checkpoint_signature") in await wrong()
 
 
 @pytest.fixture
