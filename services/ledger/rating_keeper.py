@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import traceback
 from contextlib import suppress
 from typing import Any, Final
 
 import asyncpg
 import structlog
+from prometheus_client import Gauge
 
 from services.ledger import rating_rows
 from services.ledger.pulka_results import CHANNEL
@@ -19,6 +21,8 @@ from shared.projections.projection import Connection
 from shared.projections.status import DEFECT, classify
 
 log = structlog.get_logger(__name__)
+
+RATED: Final = Gauge("pulka_ratings_heartbeat_timestamp_seconds", "When the ratings last showed all results in the rows", ("projection",))
 
 BACKOFF_S: Final = (0.1, 2.0)  # seconds before the first retry and at most, as the books' own workers
 CONNECT_S: Final = 5.0  # seconds to open a connection on loopback or in a cluster
@@ -118,6 +122,7 @@ class RatingKeeper:
         except BaseException:
             self._waiting += [done for done in waiting if not done.done()]  # the next look is theirs
             raise
+        RATED.labels(self._schema).set(time.time())
         for done in waiting:
             if not done.done():
                 done.set_result(None)

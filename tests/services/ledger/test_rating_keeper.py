@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -34,13 +35,14 @@ async def keeper(postgres_dsn, schema, rows, monkeypatch):  # noqa: ARG001 - its
     await keeper.stop()
 
 
-async def test_a_result_wakes_it(keeper, rows):  # noqa: ARG001 - it works behind
+async def test_a_result_wakes_it(keeper, rows, schema):  # noqa: ARG001 - it works behind
     """Nobody has to ask for it: the rating comes by itself."""
     await pulka_results.write(rows, [RESULT])
     async with asyncio.timeout(ENOUGH_S):
         while (await rating_rows.due(rows))["pulkas"]:
             pass
     assert await rows.fetchval("SELECT count(*) FROM ratings") == 3
+    assert abs(rating_keeper.RATED.labels(schema)._value.get() - time.time()) < ENOUGH_S  # shown on /metrics
 
 
 async def test_it_comes_back_after_a_lost_connection(keeper, rows, schema):
