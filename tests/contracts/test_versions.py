@@ -453,3 +453,11 @@ async def test_an_empty_log_is_filled_too(log, world, connection, versions):
     await world.follow(log)
     await NextVersion(log, Tally(), STREAMS, world.dsn, versions, stage).fill("ann")
     assert await states(connection, versions) == {1: "retired", 2: "live"}
+
+
+async def test_a_schema_that_others_left_is_not_written_into(log, world, connection, versions):
+    """Rows of a program that knew no registry stay as they are: the first version takes a number above theirs."""
+    await connection.execute(f'CREATE SCHEMA "{versions.schema(4)}"')
+    live = await world.follow(log)
+    assert live.live.number == 5
+    assert await versions.drop(connection, 4)
