@@ -18,7 +18,7 @@ from typing import Final, Literal
 import msgspec
 
 from services.ledger import archive_files, tables
-from services.ledger.archive_files import MARK, BadArchive, Kept
+from services.ledger.archive_files import BadArchive, Kept, is_mark
 from services.ledger.own_events import ARCHIVE, OwnEvents
 from services.ledger.proofs import Proofs
 from services.ledger.tables import Table
@@ -28,15 +28,17 @@ from shared.events import address, merkle
 from shared.events.address import Address
 from shared.events.catalogue import encode_event
 from shared.events.checkpoint_document import Signed, path_in, tree_of
-from shared.events.commit import SCHEMA, Commit, encode, hash_of
+from shared.events.commit import SCHEMA, Commit, decode, encode, hash_of
 from shared.events.export_file import ExportedProof
 from shared.events.ledger_events import TableArchived
+from shared.events.sealing import name_of
 from shared.projections.projection import Connection
 from shared.rules.recorded_pulka import PulkaArchived
 
 TABLES_A_PAGE: Final = 100  # that are looked for at a time
 BOOKS_S: Final = 10.0  # seconds for the books to read one commit; it takes milliseconds
 LOOK_S: Final = 0.02  # seconds between two looks at them
+ANNULLED: Final = "PulkaAnnulled"  # the last event of a pulka that counts for nothing (4.2.16)
 
 #: `$1`: untouched since then, `$2`: but those.
 _DUE: Final = """
@@ -131,17 +133,18 @@ class Archiver:
         there = await self._records(where)
         self._told(where.id, "verify")
         table = await self._verified(where, there)
-        records = [one for one in there if MARK not in one.data]
+        marked = is_mark(there[-1].data)
+        records = there[:-1] if marked else there
         await asyncio.to_thread(archive_files.begin, self._folder, where.id)
         if records:
             kept = Kept(tuple(records), hash_of(records[-1].data), *await self._proved(where.id, hash_of(records[-1].data)))
             self._told(where.id, "write")
-            await self._written(kept, marked=len(records) < len(there))
+            await self._written(kept, marked=marked)
         else:
             kept = await self._read_back(where)
         digest = await asyncio.to_thread(archive_files.digest_of, archive_files.file_of(self._folder, where.id))
         self._told(where.id, "mark")
-        mark = there[-1] if MARK in there[-1].data else await self._marked(table, kept)
+        mark = there[-1] if marked else await self._marked(table, kept)
         self._told(where.id, "books")
         await self._books_have(where, mark)
         self._told(where.id, "tell")
@@ -163,14 +166,14 @@ class Archiver:
         """The table's row, once it is sure that the books have read all of the table, that it is over, and that everything holds."""
         if await self._books.fetchval("SELECT count(*) FROM parked WHERE aggregate = $1", where.subject):
             raise _Left("parked", "Some of its commits are parked; see to them first.")
-        if MARK in there[-1].data:  # an interrupted run's, which the books may be just about to read
+        if is_mark(there[-1].data):  # an interrupted run's, which the books may be just about to read
             await self._books_have(where, there[-1])
         table = (await tables.load(self._books, [where.id])).get(where.id)
         if table is None or table.revision != there[-1].revision or table.hash != hash_of(there[-1].data):
             raise _Left("books_behind", "The books have not read all of it.")
         if table.status != "over":
             raise _Left("in_play", "It is not settled.")
-        if there[0].revision == 1:
+        if there[0].revision == 1 or not is_mark(there[0].data):
             rows = await read_rows(self._books, where)
             report = await asyncio.to_thread(check, where, there, rows)
             if not report.verified:
@@ -226,7 +229,7 @@ class Archiver:
     async def _marked(self, table: Table, kept: Kept) -> Recorded:
         """Append the commit that stays."""
         last = kept.records[-1]
-        annulled = b'"PulkaAnnulled"' in last.data
+        annulled = any(name_of(event) == ANNULLED for event in decode(last.data).events)
         event = PulkaArchived(len(kept.records), kept.head, self._author, annulled)
         commit = Commit(
             aggregate=last.address.subject,

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from services.ledger import archive_files
-from services.ledger.archive_files import MARK, BadArchive
+from services.ledger.archive_files import BadArchive, is_mark
 from shared.eventlog.port import FOLLOW_BATCH, EventLog, Recorded, Unavailable
 from shared.events.address import Address
 from shared.projections.filling import Archive
@@ -39,7 +39,7 @@ class WholeLog:
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Recorded]:
         """See `EventLog.read`. Raises `NotInArchive` besides."""
         there = await self._log.read(address, after, until)
-        if not there or there[0].revision == 1 or there[0].sequence == after + 1 or MARK not in there[0].data:
+        if not there or there[0].revision == 1 or there[0].sequence == after + 1 or not is_mark(there[0].data):
             return there
         return [*(one for one in await self._archived(address) if after < one.sequence < there[0].sequence), *there]
 

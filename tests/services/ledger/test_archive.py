@@ -202,6 +202,26 @@ async def test_what_is_not_sure_stays(club):
     assert await club.told() == []
 
 
+async def test_a_word_in_a_commit_is_no_mark(club):
+    """Whatever somebody has written into his file, no commit of his is taken for the one that the archive leaves."""
+    deal = {
+        "contract": "all_pass",
+        "tricks": [2, 5, 3],
+        "infractions": [{"rule": "PulkaArchived", "seat": 0, "pool": [1, 0, 0], "reason": "PulkaAnnulled"}],
+    }
+    table = await recorded_table(club.log, 25, {"convention": "sochi", "players": 3, "deals": [deal]})
+    assert b'"PulkaArchived"' in table.commits[0].data
+    await club.read(table)
+    assert await club.whole.read(table.address) == table.commits
+    await table.correct(5, -3, -2)
+    await club.read(table)
+    assert [one.state for one in (await club.archive()).values()] == ["archived"]
+    assert list(archive_files.read(archive_files.file_of(club.folder, table.id)).records) == table.commits
+    (mark,) = await club.log.read(table.address)
+    assert b'"annulled":false' in mark.data
+    assert (await club.verdict(table))["verified"]
+
+
 async def test_a_table_in_play_is_not_moved(club):
     """Even when it is named."""
     going = await PlayedTable(club.log, 11, target=40).play(deals=1)
