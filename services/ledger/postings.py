@@ -163,6 +163,14 @@ def _rows(made: Iterable[Transaction]) -> Iterator[tuple[object, ...]]:
                 )
 
 
+async def stands_corrected(connection: Connection, table_id: str) -> bool:
+    """Whether a table's result was corrected or annulled; of nearly every pulka that is all there is to know."""
+    found: bool = await connection.fetchval(
+        "SELECT EXISTS (SELECT FROM transactions WHERE table_id = $1 AND kind <> 'settlement')", table_id
+    )
+    return found
+
+
 async def read(connection: Connection, table_ids: Sequence[str], *, after: int = 0, limit: int | None = None) -> list[Transaction]:
     """The transactions of these tables with a revision above `after`, in order, at most `limit`."""
     heads = await connection.fetch(

@@ -141,7 +141,7 @@ def document(one: Transaction) -> dict[str, Any]:
 
 async def since_the_settlement(connection: Connection, table: Table) -> dict[str, Any]:
     """What the sheet of a settled pulka must say besides: its `corrections` (`amounts` by seat), and by whom and why it is `annulled`."""
-    if table.status != "over":
+    if table.status != "over" or not await postings.stands_corrected(connection, table.table_id):
         return {}
     made = await postings.read(connection, [table.table_id])
     corrections = [
