@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import gzip
 import json
 import re
@@ -14,9 +15,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events import checkpoint_document as document
 from shared.events.commit import decode
 from tests.audit import stranger, vectors
+from tests.services.ledger.test_adjudicated import TERMS, Misplayed
 
 CLUB = {"preset": "classic", "shared_misere": True, "misere_no_talon": True}
 RFC_8032 = (  # 7.1: public key, message, signature
@@ -67,6 +70,21 @@ def test_whole_pulkas_are_accepted(tmp_path, convention, players):
     assert verdict["problems"] == []
     assert (verdict["tables"], verdict["commits"], verdict["deals"]) == (2, sum(map(len, tables.values())), revealed)
     assert verdict["checkpoint"] == {"number": 1, "at": 1_800_000_000_000, "key": stranger.KEY.public, "tables": 2}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tables_where_rules_are_broken_are_accepted(tmp_path, seed):
+    """Adjudicated play: talons taken too early and given back, peeks, revokes, tricks taken back, deals dealt anew; sheets kept by hand."""
+
+    async def play():
+        terms = TERMS | ({"entries": "by_hand"} if seed % 2 else {})
+        table = Misplayed(MemoryLog(MemoryStore()), 900 + seed, players=3 + seed % 2, target=20, terms=terms)
+        await table.play(deals=5)
+        return {table.id: [recorded.data for recorded in table.commits]}
+
+    tables = asyncio.run(play())
+    verdict = stranger.verify().check(str(_written(tmp_path / "export", stranger.exported(tables))))
+    assert (verdict["problems"], verdict["deals"]) == ([], 5)
 
 
 def test_seats_that_were_drawn_for_are_checked(tmp_path):

@@ -107,6 +107,7 @@ def test_a_commit_that_is_not_what_it_was_is_named(file, commits, found):
     """Missing, out of its place, added, cut off, another table's, or the last one dropped, which only the checkpoint shows."""
     assert {one[1:] for one in stranger.problems(file, changed(one=commits)) if one[0] == ONE} == found
     assert {one for one in stranger.problems(file, changed(one=commits)) if one[0] == TWO} == set()
+    assert stranger.verify().check(str(file))["checkpoint"]["tables"] == 1, "only the other table is proved"
 
 
 def test_tables_that_exchanged_their_commits_are_named(file):
