@@ -35,8 +35,14 @@ def conventions(name: str | None, other: str | None, *, as_json: bool) -> None:
 
 def _read(text: str) -> Convention:
     """The record that a person named or wrote out."""
+    return read_convention(text)[1]
+
+
+def read_convention(text: str, target: int | None = None) -> tuple[object, Convention]:
+    """What a person named or wrote out, and the record that it means for a pulka to `target`."""
     try:
-        return resolve(msgspec.json.decode(text) if text.lstrip().startswith("{") else text)
+        said: object = msgspec.json.decode(text) if text.lstrip().startswith("{") else text
+        return said, resolve(said, target)
     except Malformed as wrong:
         raise click.BadParameter(str(wrong), param_hint=repr(text)) from None
     except msgspec.DecodeError as wrong:

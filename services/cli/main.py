@@ -30,6 +30,8 @@ COMMANDS = {
     "serve": "services.cli.serve:serve_command",
     "demo": "services.cli.demo:demo",
     "score": "services.cli.score:score",
+    "sheet": "services.cli.sheet:sheet",
+    "whatif": "services.cli.whatif:whatif",
     "replay": "services.cli.replay:replay",
     "solve": "services.cli.solve:solve",
     "conventions": "services.cli.conventions:conventions",

@@ -22,6 +22,8 @@ from shared.rules.scorer_words import Lang
 def score(file: str, lang: str, *, lines: bool, explain: bool, as_json: bool) -> None:
     """Score the pulka in FILE (- for standard input): what each deal wrote and why, the sheet, the settlement.
 
+    `pulka sheet FILE` draws it.
+
     Answers by one JSON object, with --explain by plain text. Exit status 1: a deal after the pulka's end; 2: a file that
     cannot be read, with the place of what is wrong on standard error.
     """

@@ -19,6 +19,7 @@ from shared.rules.game_events import DealRevealed
 from shared.rules.recorded_deal import deal_document
 from shared.rules.series import is_forced
 from shared.rules.sheet import Sheet
+from shared.rules.tournament_column import contract_and_result
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS revealed (
@@ -201,7 +202,8 @@ def score_file(table: Table, section: Section, played: Sequence[Score], kept: Sh
 
 
 def summary(score: Score) -> dict[str, Any]:
-    """One deal in a list: its number, when it was scored, the outcome's own words, and what it wrote."""
+    """One deal in a list: its number, when it was scored, the outcome's own words, the tournament's column (4.2.11), and what it wrote."""
     outcome: dict[str, Any] = msgspec.json.decode(score.outcome)
     shown = {name: outcome.get(name) for name in ("dealer", "declarer", "contract", "calls", "tricks")}
+    shown["column"] = contract_and_result(outcome_of(outcome))
     return {"number": score.deal, "at": score.at, **shown, "written": msgspec.Raw(score.written.encode())}

@@ -154,8 +154,9 @@ def _notes(sheet: Paper, score: Mapping[str, Any], lang: Lang) -> Iterator[str]:
 
 
 def state(score: Mapping[str, Any], lang: Lang) -> str:
-    """Whether the pulka goes on, is over, or was annulled."""
-    return word(lang, "annulled" if score.get("annulled") else "closed" if score["closed"] else "open")
+    """Whether the pulka goes on or is over, and whether it was corrected or annulled since."""
+    since = "annulled" if score.get("annulled") else "corrected" if score.get("corrections") else ""
+    return word(lang, "closed" if score["closed"] else "open") + (f", {word(lang, since)}" if since else "")
 
 
 # ---- In words ----------------------------------------------------------------------------------------------------------

@@ -5,43 +5,24 @@ One HTML document without scripts or anything to load. It is XML too, so that wh
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from html import escape
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from services.ledger.drawn_sheet import NO_XML, drawn_sheet, names_shown, signed, state
-from services.ledger.sheet_words import deals_counted, word
+from services.ledger.drawn_sheet import drawn_sheet, names_shown, signed, state
+from services.ledger.page import STYLE, contract_told, signed_text, table, text, with_minus
+from services.ledger.printed_comparison import comparison
+from services.ledger.sheet_words import convention_name, deals_counted, word
+from shared.rules import amount as amounts
 from shared.rules import scorer_words
 from shared.rules.amount import Amount, written
 from shared.rules.convention import PRESETS, Convention
 from shared.rules.option_sources import differences
 from shared.rules.outcome import DealOutcome
 from shared.rules.scorer_words import Lang
-from shared.rules.tournament_column import contract_and_result
-
-STYLE: Final = """
-@page { size: A4; margin: 12mm }
-body { margin: 0 auto; max-width: 62rem; padding: 1rem; color: #1b2430; background: #fff; font: 15px/1.4 "Helvetica Neue", Arial, "Liberation Sans", "DejaVu Sans", sans-serif }
-h1 { margin: 0; font-size: 1.6rem } h2 { margin: 1.6rem 0 .4rem; font-size: 1.15rem; break-after: avoid }
-p { margin: .2rem 0 } .quiet { color: #5b6572; font-size: .85rem } figure { margin: 1rem 0; break-inside: avoid }
-svg { display: block; width: 100%; height: auto; max-height: 92vh }
-table { border-collapse: collapse; width: 100%; font-size: .85rem } thead { display: table-header-group } tr { break-inside: avoid }
-th, td { border-bottom: 1px solid #c9ced6; padding: .25rem .45rem; text-align: left; vertical-align: top }
-th { color: #5b6572; font-weight: normal } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
-td.contract, td.tricks { white-space: nowrap } td.contract { font-weight: bold } ul { margin: 0; padding: 0; list-style: none }
-.scroll { overflow-x: auto } .over td { color: #5b6572 } .rule { color: #5b6572 }
-@media print { body { max-width: none; padding: 0; font-size: 10pt } svg { max-height: 230mm } .scroll { overflow: visible } }
-"""  # noqa: E501 - a rule a line
-#: What a browser may do with the page: show it with this style sheet, and nothing else.
-CONTENT_POLICY: Final = (
-    f"default-src 'none'; style-src 'sha256-{base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()}'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+from shared.rules.what_if import Compared
 
 
 class PrintedTerms(NamedTuple):
@@ -66,11 +47,16 @@ def printed_sheet(
     terms: PrintedTerms,
     names: Sequence[str] | None = None,
     lang: Lang = "en",
+    compared: Compared | None = None,
 ) -> bytes:
-    """The page of `score`, the object of `pulka score`, whose `deals` are told by `deals` in the same order; `names` by seat."""
+    """The page of `score`, the object of `pulka score`, whose `deals` are told by `deals` in the same order; `names` by seat.
+
+    `compared`: `score` is what another convention makes of the deals, that of `terms`; each entry is told beside the one that was written.
+    """
     shown = names_shown(names, len(score["sheet"]["pool"]), lang)
-    heading = word(lang, "heading", players=len(shown), convention=terms.convention.preset)
+    heading = word(lang, "heading", players=len(shown), convention=convention_name(lang, terms.convention.preset))
     heading += word(lang, "to", target=terms.target) if terms.target is not None else ""
+    heading = heading if compared is None else word(lang, "as", heading=heading)
     parts = [
         "<!DOCTYPE html>",
         f'<html xmlns="http://www.w3.org/1999/xhtml" lang="{lang}">',
@@ -80,7 +66,8 @@ def printed_sheet(
         *(f'<p class="quiet">{text(line)}</p>' for line in _told(score, terms, lang)),
         f"</header><main><figure>{drawn_sheet(score, terms.target, names, lang).decode()}</figure>",
         *_settlement(score, shown, lang),
-        *_deals(score, deals, shown, lang),
+        *(_deals(score, deals, shown, lang) if compared is None else comparison(compared, shown, lang)),
+        *(_corrections(score, shown, lang) if compared is None else ()),  # those are of the result as it was played
         *_infractions(deals, shown, lang),
         *_kept(score, shown, lang),
         f'<p class="quiet">{text(word(lang, "printed"))}</p></main></body></html>',
@@ -88,42 +75,11 @@ def printed_sheet(
     return ("\n".join(parts) + "\n").encode()
 
 
-def text(value: object) -> str:
-    """`value` as it may stand anywhere in the page."""
-    return escape(NO_XML.sub("\ufffd", str(value)))
-
-
-def table(head: Iterable[str], rows: Iterable[Sequence[str]], looks: Mapping[int, str]) -> Iterator[str]:
-    """A table with cells that are HTML already; `looks` are classes by column."""
-
-    def cell(tag: str, place: int, inside: str) -> str:
-        look = f' class="{looks[place]}"' if place in looks else ""
-        return f"<{tag}{look}>{inside}</{tag}>"
-
-    yield (
-        '<div class="scroll"><table><thead><tr>'
-        + "".join(cell("th", place, name) for place, name in enumerate(head))
-        + "</tr></thead><tbody>"
-    )
-    for row in rows:
-        yield "<tr>" + "".join(cell("td", place, inside) for place, inside in enumerate(row)) + "</tr>"
-    yield "</tbody></table></div>"
-
-
 def said(lang: Lang, entry: Mapping[str, Any], names: Sequence[str]) -> str:
     """An entry in words, as HTML: whose column, how much, the rule and why."""
     column = word(lang, entry["column"], name=names[entry["on"]] if "on" in entry else "")
-    why = f'<span class="rule">{text(scorer_words.reason(lang, entry["why"]))} ({text(entry["rule"])})</span>'
-    return f"{text(names[entry['seat']])}, {text(column)}: <b>{text(_signed(entry['amount']))}</b>: {why}"
-
-
-def contract_told(lang: Lang, outcome: DealOutcome) -> str:
-    """Contract and result as a sheet shows them, `6♠ / =`, with what was special about the deal."""
-    column = scorer_words.contract(contract_and_result(outcome))
-    for kind in ("misere", "all_pass"):
-        column = column.replace(kind, word(lang, kind))
-    marks = [word(lang, mark) for mark in ("dark", "shared", "conceded", "without_three") if getattr(outcome, mark)]
-    return (word(lang, "no_contract") if outcome.contract is None else column) + (f" ({', '.join(marks)})" if marks else "")
+    why = f'<span class="rule">{text(scorer_words.reason_named(lang, entry["why"], names))} ({text(entry["rule"])})</span>'
+    return f"{text(names[entry['seat']])}, {text(column)}: <b>{text(signed_text(entry['amount']))}</b>: {why}"
 
 
 def _told(score: Mapping[str, Any], terms: PrintedTerms, lang: Lang) -> Iterator[str]:
@@ -135,14 +91,19 @@ def _told(score: Mapping[str, Any], terms: PrintedTerms, lang: Lang) -> Iterator
         number = score["section"]
         parts.append(word(lang, "section", number=number, count=len(score["sections"]), first=score["sections"][number - 1]["first_deal"]))
     if terms.at:
-        parts.append(word(lang, "as_of", at=f"{datetime.fromtimestamp(terms.at // 1000, UTC):%Y-%m-%d %H:%M}"))
+        parts.append(word(lang, "as_of", at=_when(terms.at)))
     yield " · ".join(parts)
     preset = terms.convention.preset
     if found := differences(PRESETS[preset], terms.convention):
         options = "; ".join(f"{line.option} {_value(line.value)}" for _, line in found)
-        yield word(lang, "differs", preset=preset, options=options)
+        yield word(lang, "differs", preset=convention_name(lang, preset), options=options)
     if "kept" in score:
         yield word(lang, "kept_why")
+
+
+def _when(at: int) -> str:
+    """A time of the log, milliseconds since 1970, to the minute."""
+    return f"{datetime.fromtimestamp(at // 1000, UTC):%Y-%m-%d %H:%M}"
 
 
 def _value(value: object) -> str:
@@ -156,9 +117,9 @@ def _settlement(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> I
     rows = [
         [
             text(name),
-            *(text(_minus(column[seat])) for column in (sheet["pool"], sheet["mountain"], settled["mountain"], settled["net"])),
+            *(text(with_minus(column[seat])) for column in (sheet["pool"], sheet["mountain"], settled["mountain"], settled["net"])),
             f"<b>{text(signed(settled['rounded'][seat]))}</b>",
-            *(text(_minus(settled[key][seat])) for key in paid),
+            *(text(with_minus(settled[key][seat])) for key in paid),
         ]
         for seat, name in enumerate(names)
     ]
@@ -207,6 +168,30 @@ def _infractions(deals: Sequence[PrintedDeal], names: Sequence[str], lang: Lang)
         yield "</section>"
 
 
+def _corrections(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterator[str]:
+    """What came after the settlement: each correction with author and reason, an annulment, and what stands now (4.2.16)."""
+    corrections, annulled = score.get("corrections", ()), score.get("annulled")
+    if not corrections and not annulled:
+        return
+    if score.get("section", 0) != len(score.get("sections", ())):
+        return  # an earlier section was not settled; its seats are other ones
+    now = [amounts.read(whists, "net") for whists in score["settlement"]["net"]]
+    rows: list[list[str]] = []
+    for one in corrections:
+        given = [amounts.read(amount, "amounts") for amount in one["amounts"]]
+        now = [was + more for was, more in zip(now, given, strict=True)]
+        rows.append([_when(one["at"]), text(one["author"]), text(one["reason"]), *(text(scorer_words.signed(amount)) for amount in given)])
+    if annulled:
+        now = [0] * len(names)
+        told = f"{word(lang, 'annulled')}: {annulled['reason']}"
+        rows.append([_when(annulled["at"]), text(annulled["author"]), text(told), *("" for _ in names)])
+    rows.append(["", "", f"<b>{text(word(lang, 'stands'))}</b>", *(f"<b>{text(scorer_words.signed(amount))}</b>" for amount in now)])
+    head = ["", word(lang, "author"), word(lang, "reason"), *names]
+    yield f"<section><h2>{text(word(lang, 'corrections'))}</h2>"
+    yield from table(map(text, head), rows, dict.fromkeys(range(3, len(head)), "number"))
+    yield "</section>"
+
+
 def _kept(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterator[str]:
     """Where the players keep the sheet themselves: every entry, correction and fine, as they wrote them."""
     rows = [
@@ -214,7 +199,7 @@ def _kept(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterato
             str(one["deal"]),
             text(names[one["seat"]]),
             text(word(lang, one["column"], name=names[one["on"]] if "on" in one else "")),
-            text(_signed(one["amount"])),
+            text(signed_text(one["amount"])),
         ]
         for one in score.get("kept", ())
     ]
@@ -222,12 +207,3 @@ def _kept(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterato
         yield f"<section><h2>{text(word(lang, 'kept'))}</h2>"
         yield from table((text(word(lang, "deal")), "", "", ""), rows, {0: "number", 3: "number"})
         yield "</section>"
-
-
-def _minus(number: object) -> str:
-    return str(number).replace("-", "−")
-
-
-def _signed(number: object) -> str:
-    shown = _minus(number)
-    return shown if shown.startswith("−") else f"+{shown}"

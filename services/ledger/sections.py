@@ -13,11 +13,13 @@ import msgspec
 from services.ledger.tables import Line, Table
 from services.ledger.view_terms import Sight
 from shared.projections.projection import Connection
+from shared.rules.convention import Convention
 from shared.rules.member_events import NewcomerSeated
 from shared.rules.recorded_pulka import PulkaRecorded
-from shared.rules.score_file import StartDocument
+from shared.rules.score_file import StartDocument, standing_at
 from shared.rules.sheet import Sheet, empty_sheet
 from shared.rules.sheet_document import read_sheet
+from shared.rules.standing import Standing
 from shared.web.problems import malformed
 
 DDL: Final = """
@@ -48,6 +50,11 @@ class Section(msgspec.Struct, frozen=True):
     def sheet(self) -> Sheet:
         """What stood on the paper before the section's first deal."""
         return read_sheet(_start(self.start), self.players, "start") if self.start else empty_sheet(self.players)
+
+    def standing(self, convention: Convention) -> Standing:
+        """Where the pulka stood before the section's first deal."""
+        standing = standing_at(_start(self.start) if self.start else None, self.players, convention)
+        return msgspec.structs.replace(standing, deals=self.played_before)
 
     @property
     def deals_before(self) -> int:

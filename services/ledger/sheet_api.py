@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from litestar import Request, Response, get
 from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import FromPath, FromQuery
+from litestar.params import FromPath, FromQuery, QueryParameter
 
 from services.ledger import own_entries, score_sheet, sections
 from services.ledger.desk import Desk
 from services.ledger.drawn_sheet import drawn_sheet
-from services.ledger.printed_sheet import CONTENT_POLICY, PrintedDeal, PrintedTerms, printed_sheet
+from services.ledger.page import CONTENT_POLICY
+from services.ledger.printed_sheet import PrintedDeal, PrintedTerms, printed_sheet
 from services.ledger.score_sheet import Score
+from services.ledger.sheet_compared import convention_meant, pulka_of
 from services.ledger.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
 from services.ledger.statement_lines import since_the_settlement
-from services.ledger.tables import Table
 from shared.rules.ending import outcome_of
+from shared.rules.sheet_document import SheetDocument, read_sheet
+from shared.rules.what_if import Compared, what_if
+from shared.rules.what_if_document import what_if_document
 from shared.web.auth import Caller
 
 HEADERS: Final = {
@@ -27,6 +32,8 @@ HEADERS: Final = {
     "Cache-Control": "no-store",  # what is seen depends on the token
     "X-Content-Type-Options": "nosniff",  # a page and a picture that nobody may take for anything else
 }
+CARRIED: Final = ("annulled", "corrections", "as_of", "position", "section", "sections")  # of a sheet; stands under another convention too
+As = Annotated[str | None, QueryParameter(name="as", description="Another convention: a preset's name, or an object as JSON")]
 PICTURE_POLICY: Final = "default-src 'none'; frame-ancestors 'none'"  # a picture loads nothing and runs nothing
 
 
@@ -40,6 +47,7 @@ def sheet_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         viewer: NamedDependency[Caller | None],
         *,
         section: FromQuery[int | None] = None,
+        like: As = None,
         lang: FromQuery[str | None] = None,
         at_least: FromQuery[str | None] = None,
     ) -> Response[Any]:
@@ -55,13 +63,22 @@ def sheet_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         shown = score_sheet.score_sheet(table, chosen.section, played, kept) | since | chosen.marks | seen.marks
         if own is not None:
             shown["kept"] = own_entries.documents(own)
+        terms = PrintedTerms(table.rules, table.target, table.whist_stake, seen.at)
+        compared: Compared | None = None
+        if like is not None:
+            said, other = convention_meant(like, table.target)
+            sheet_now = read_sheet(msgspec.convert(shown["sheet"], SheetDocument), chosen.section.players, "sheet")
+            compared = what_if(pulka_of(table, chosen.section, played, sheet_now, closed=shown["closed"]), other)
+            carried = {name: shown[name] for name in CARRIED if name in shown}
+            shown, terms = what_if_document(compared, said) | carried, terms._replace(convention=other)
         if form == JSON:
             return Response(shown, headers=HEADERS)
         score = msgspec.json.decode(msgspec.json.encode(shown))  # the deals' own JSON text is read
+        # Drawn in a thread: four hundred deals, more than any evening has, take a tenth of a second, and other reads go on beside it.
         if form == SVG:
-            drawn = drawn_sheet(score, table.target, lang=language)
+            drawn = await asyncio.to_thread(drawn_sheet, score, table.target, lang=language)
             return Response(drawn, media_type=SVG, headers=HEADERS | seen.headers | {"Content-Security-Policy": PICTURE_POLICY})
-        page = printed_sheet(score, _deals(played), _terms(table, seen.at), lang=language)
+        page = await asyncio.to_thread(printed_sheet, score, _deals(played), terms, lang=language, compared=compared)
         return Response(page, media_type=HTML, headers=HEADERS | seen.headers | {"Content-Security-Policy": CONTENT_POLICY})
 
     return [sheet]
@@ -69,7 +86,3 @@ def sheet_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
 
 def _deals(played: list[Score]) -> list[PrintedDeal]:
     return [PrintedDeal(score.deal, outcome_of(msgspec.json.decode(score.outcome))) for score in played]
-
-
-def _terms(table: Table, at: int) -> PrintedTerms:
-    return PrintedTerms(table.rules, table.target, table.whist_stake, at)

@@ -57,6 +57,16 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "of": "{rule}, {name}",
         "kept": "As the players wrote it",
         "kept_why": "The players keep this sheet themselves (4.2.4): the drawing shows what they wrote, the deals what was due.",
+        "as": "{heading}: the same deals",
+        "comparison": "As it is, and there",
+        "was": "as it is",
+        "would": "there",
+        "difference": "difference",
+        "corrections": "After the settlement",
+        "author": "author",
+        "reason": "reason",
+        "stands": "result now",
+        "corrected": "corrected",
         "printed": "Amounts are exact. Numbers in brackets are rules of the Code of Preferans.",
     },
     "ru": {
@@ -109,9 +119,38 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "of": "{rule}, {name}",
         "kept": "Как записали игроки",
         "kept_why": "Игроки ведут эту запись сами (4.2.4): на рисунке то, что они записали, в сдачах то, что причиталось.",
+        "as": "{heading}: те же сдачи",
+        "comparison": "Как есть и как там",
+        "was": "как есть",
+        "would": "там",
+        "difference": "разница",
+        "corrections": "После расчёта",
+        "author": "кто",
+        "reason": "почему",
+        "stands": "итог теперь",
+        "corrected": "исправлена",
         "printed": "Числа точные. В скобках пункты Кодекса преферанса.",
     },
 }
+
+
+#: Conventions that have a name of their own in a language; others are called as in documents.
+CONVENTIONS: Final[dict[Lang, dict[str, str]]] = {
+    "en": {},
+    "ru": {
+        "sochi": "сочинка",
+        "leningrad": "ленинградка",
+        "rostov": "ростов",
+        "classic": "классика",
+        "code": "по Кодексу",
+        "federation": "федерация",
+    },
+}
+
+
+def convention_name(lang: Lang, preset: str) -> str:
+    """What players call a convention."""
+    return CONVENTIONS[lang].get(preset, preset)
 
 
 def word(lang: Lang, key: str, **parts: object) -> str:

@@ -15,6 +15,7 @@ from shared.rules.moves import Bid
 from shared.rules.position import NOBODY, Auction, Setup, bit
 from shared.rules.refusal import Refused
 from shared.rules.seats import active
+from shared.rules.series import exit_level
 
 PASS, HERE, TAKE = "pass", "here", "take"
 NINE, TEN = 9, 10
@@ -150,8 +151,8 @@ def _objection_to_game(setup: Setup, auction: Auction, seat: int, move: Bid) -> 
         return Refused("bid_too_low", "3.3.8", f"A bid must be higher than the last one, {standing}.")
     if auction.dark and standing == MISERE and not move.dark and LEVEL[bid] < TEN:
         return Refused("bid_too_low", "3.3.19", "A dark misere is outbid by a dark nine or an open ten alone.")
-    if setup.series.all_pass_in_row and LEVEL[bid] < exit_level(setup):
-        return Refused("bid_too_low", "3.7.8", f"After all-pass the lowest bid is of level {exit_level(setup)}.")
+    if setup.series.all_pass_in_row and LEVEL[bid] < exit_level(setup.convention, setup.series):
+        return Refused("bid_too_low", "3.7.8", f"After all-pass the lowest bid is of level {exit_level(setup.convention, setup.series)}.")
     if setup.convention.step_by_step and bid != (lowest := next_step(setup, auction, move)):
         return Refused("bid_not_on_ladder", "3.3.8", f"Bids climb step by step: the next one is {lowest}.")
     return None
@@ -163,22 +164,9 @@ def _over_misere(auction: Auction) -> str:
     return "Only a nine or a ten outbids a misere (FN41)."
 
 
-def exit_level(setup: Setup) -> int:
-    """The lowest level that may be bid: 6, or the k-th of the agreed exits after k all-pass deals in a row; the last repeats (3.7.8).
-
-    Where calls are made in the dark k counts the latest deals with a dark pass: 6 + k by Decision 21; an open all-pass is left by the
-    first exit [conv].
-    """
-    exits, series = setup.convention.all_pass.exit_levels, setup.series
-    if not series.all_pass_in_row:
-        return 6
-    in_row = max(1, series.dark_in_row) if plays_dark(setup.convention) else series.all_pass_in_row
-    return exits[min(in_row, len(exits)) - 1]
-
-
 def lowest_game(setup: Setup) -> str:
     """The lowest game that may open the auction."""
-    return f"{exit_level(setup)}S"
+    return f"{exit_level(setup.convention, setup.series)}S"
 
 
 def next_step(setup: Setup, auction: Auction, move: Bid) -> str:

@@ -84,7 +84,7 @@ def scored(document: object) -> Scored:
     file = decode(document, ScoreFile) if isinstance(document, (bytes, str)) else convert(document, ScoreFile)
     convention = resolve(file.convention, file.target)
     stake = None if file.stake is None else read_stake(file.stake, "stake")
-    start = standing = _start(file, convention)
+    start = standing = standing_at(file.start, file.players, convention)
     written: list[ScoredDeal] = []
     for index, deal in enumerate(file.deals):
         path = f"deals[{index}]"
@@ -124,14 +124,15 @@ def _dealer(deal: DealDocument, players: int, standing: Standing, path: str) -> 
     return deal.dealer
 
 
-def _start(file: ScoreFile, convention: Convention) -> Standing:
-    start = file.start or StartDocument()
+def standing_at(document: StartDocument | None, players: int, convention: Convention) -> Standing:
+    """Where a pulka stands that begins with `document`, None for an empty sheet. Raises `Malformed` with the place under `start`."""
+    start = document or StartDocument()
     bombs: Bombs = start.bombs or ()
-    if start.bombs is not None and len(start.bombs) != file.players:
-        raise Malformed("start.bombs", f"has {len(start.bombs)} values, must have {file.players}")
+    if start.bombs is not None and len(start.bombs) != players:
+        raise Malformed("start.bombs", f"has {len(start.bombs)} values, must have {players}")
     if start.dark_in_row is not None and start.dark_in_row > start.all_pass_in_row:
         raise Malformed("start.dark_in_row", f"is more than all_pass_in_row, {start.all_pass_in_row}")
     if start.dark_in_row and not convention.dark:
         raise Malformed("start.dark_in_row", "dark calls are not in force: the option `dark` is false")
     dark_in_row = dark_deals_in_row(convention, start.all_pass_in_row, start.dark_in_row)
-    return Standing(read_sheet(start, file.players, "start"), Series(start.all_pass_in_row, dark_in_row, bombs), start.deals)
+    return Standing(read_sheet(start, players, "start"), Series(start.all_pass_in_row, dark_in_row, bombs), start.deals)

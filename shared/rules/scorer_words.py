@@ -6,8 +6,8 @@ A reason is written in English, in phrases that the scoring rules put together; 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Final, Literal
+from collections.abc import Callable, Sequence
+from typing import Final, Literal, NamedTuple
 
 from shared.rules.amount import Amount, written
 
@@ -150,6 +150,31 @@ def reason(lang: Lang, why: str) -> str:
     for pattern, russian in _REASONS:
         text = pattern.sub(russian, text)
     return contract(why) if _ENGLISH.search(text) else contract(text)
+
+
+def reason_named(lang: Lang, why: str, names: Sequence[str]) -> str:
+    """`reason`, with a seat that it names called by its player's name."""
+    told = reason(lang, why)
+    seats = SEAT[lang]
+    return (
+        told
+        if names[0] == seats.called.format(seat=0)
+        else seats.named.sub(lambda found: seats.by_name.format(name=names[int(found[1])]), told)
+    )
+
+
+class _SeatInReason(NamedTuple):
+    """How a reason names a seat, how that goes with a name, and what a seat without a name is called."""
+
+    named: re.Pattern[str]
+    by_name: str
+    called: str
+
+
+SEAT: Final[dict[Lang, _SeatInReason]] = {
+    "en": _SeatInReason(re.compile(r"\bseat ([0-4])\b"), "{name}", "seat {seat}"),
+    "ru": _SeatInReason(re.compile(r"\bместа ([0-4])\b"), "игрока {name}", "место {seat}"),
+}
 
 
 def _number(part: object) -> str:

@@ -55,6 +55,19 @@ def dark_deals_in_row(convention: Convention, all_pass_in_row: int, told: int | 
     return all_pass_in_row if told is None else told
 
 
+def exit_level(convention: Convention, series: Series) -> int:
+    """The lowest level that may be bid: 6, or the k-th of the agreed exits after k all-pass deals in a row; the last repeats (3.7.8).
+
+    Where calls are made in the dark k counts the latest deals with a dark pass: 6 + k by Decision 21; an open all-pass is left by the
+    first exit [conv].
+    """
+    exits = convention.all_pass.exit_levels
+    if not series.all_pass_in_row:
+        return 6
+    in_row = max(1, series.dark_in_row) if isinstance(convention.dark, Dark) else series.all_pass_in_row
+    return exits[min(in_row, len(exits)) - 1]
+
+
 def dark_factor(convention: Convention, dark_in_row: int) -> int:
     """Factor of the k-th dark all-pass in a row, 2 to the k, with the agreed limit on k (3.3.19)."""
     limit = convention.dark.limit if isinstance(convention.dark, Dark) else 0

@@ -216,9 +216,11 @@ def test_what_is_written_can_be_read_on_the_paper():
 
 def test_an_annulled_pulka_says_so():
     """A pulka that was annulled is drawn as one."""
-    root = drawing(score_of(3, [2]) | {"annulled": True}, lang="ru")
-    assert "аннулирована" in root.find(f"{XMLNS}title").text
-    assert "аннулирована" in [text.text for text in root.iter(f"{XMLNS}text")]
+    annulment = {"revision": 9, "at": 0, "author": "operator:desk", "reason": "a marked deck"}
+    root = drawing(score_of(3, [2]) | {"closed": True, "annulled": annulment}, lang="ru")
+    assert "окончена, аннулирована" in root.find(f"{XMLNS}title").text
+    assert "окончена, аннулирована" in [text.text for text in root.iter(f"{XMLNS}text")]
+    assert "over, corrected" in drawing(score_of(3, [2]) | {"closed": True, "corrections": [annulment]}).find(f"{XMLNS}title").text
 
 
 # ---- Running totals ----------------------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from services.ledger.printed_sheet import CONTENT_POLICY, PrintedTerms, contract_told, printed_sheet
+from services.ledger.page import CONTENT_POLICY, contract_told
+from services.ledger.printed_sheet import PrintedTerms, printed_sheet
 from shared.rules.convention import resolve
 from shared.rules.outcome import DealOutcome, Infraction
 from shared.rules.tournament_column import contract_and_result
@@ -91,7 +92,8 @@ def test_the_page_speaks_its_language(lang, words):
     assert all(word in printed for word in words)
     if lang == "ru":
         body = "".join(root.find(f"{XHTML}body").itertext())
-        assert set(re.findall(r"[A-Za-z]+", body)) <= {"sochi", "NT", "UTC"}
+        assert set(re.findall(r"[A-Za-z]+", body)) <= {"NT", "UTC"}
+        assert "сочинка" in printed
 
 
 def test_a_name_is_text_whatever_it_holds():
@@ -140,3 +142,21 @@ def test_terms_that_differ_from_the_preset_are_named():
     assert "a whist at 2" in printed
     assert "as of 2023-11-14 22:13 UTC" in printed
     assert "No deal has been played yet." in printed
+
+
+def test_4_2_16_what_came_after_the_settlement_stands_on_the_page():
+    """Corrections with author, reason and amounts, an annulment, and what stands after all of them (4.2.16)."""
+    score, deals = played("sochi", 3, 50, 7, 3)
+    score["settlement"] |= {"net": ["10", "-7/2", "-13/2"]}
+    correction = {"revision": 8, "at": 1_700_000_000_000, "author": "operator:desk", "reason": "<twice>", "amounts": ["-1/2", "1/2", "0"]}
+    root, _ = page(score | {"closed": True, "corrections": [correction]}, deals, NAMES["en"][:3])
+    assert cells(root, 2) == [
+        ["2023-11-14 22:13", "operator:desk", "<twice>", "−1/2", "+1/2", "0"],
+        ["", "", "result now", "+19/2", "−3", "−13/2"],
+    ]
+    annulment = {"revision": 9, "at": 1_700_000_060_000, "author": "operator:desk", "reason": "marked deck"}
+    root, _ = page(score | {"closed": True, "corrections": [correction], "annulled": annulment}, deals, NAMES["en"][:3])
+    assert cells(root, 2)[1:] == [
+        ["2023-11-14 22:14", "operator:desk", "annulled: marked deck", "", "", ""],
+        ["", "", "result now", "0", "0", "0"],
+    ]

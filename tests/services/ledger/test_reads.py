@@ -81,6 +81,7 @@ async def test_4_2_11_deals_page_to_the_end(site, log):
         page = await site.read(played, "/deals", limit=3, **cursor)
         numbers += [deal["number"] for deal in page["deals"]]
         assert all(deal["contract"] and deal["written"]["entries"] for deal in page["deals"])
+        assert all(deal["column"].startswith(f"{deal['contract']} / ") for deal in page["deals"])
         if page["cursor"] is None:
             break
         cursor = {"cursor": page["cursor"]}

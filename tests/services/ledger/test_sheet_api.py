@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from fractions import Fraction
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from services.ledger.drawn_sheet import drawn_sheet
-from services.ledger.printed_sheet import CONTENT_POLICY
+from services.ledger.page import CONTENT_POLICY
+from services.ledger.running_totals import running_totals
 from services.ledger.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
+from shared.rules.score_file import score_document
+from shared.rules.scorer_words import signed
+from shared.rules.sheet import empty_sheet, write
 from shared.web.problems import Problem
 from tests.services.ledger.played import PlayedTable
+from tests.services.ledger.test_adjudicated import TERMS, Misplayed
+from tests.services.ledger.test_members import with_newcomer
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 
@@ -92,3 +100,159 @@ async def test_5_5_a_late_spectator_is_shown_nothing_early_in_any_form(site, log
     page = ET.fromstring((await site.get(path, headers={"Accept": HTML})).content)  # noqa: S314 - our own page
     rows = page.findall(".//{http://www.w3.org/1999/xhtml}table")[1].find("{http://www.w3.org/1999/xhtml}tbody")
     assert len(rows) == len(late["deals"])
+
+
+# ---- Under another convention ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.servers
+async def test_the_same_deals_under_another_convention(site, log):
+    """`?as=` is what `pulka score` makes of the score file under that convention, with `as` and the differences, entry by entry."""
+    played = await PlayedTable(log, 2, players=4, target=40).play(deals=12)
+    shown, file = await site.read(played, "/sheet"), await site.read(played, "/score-file")
+    answer = await site.read(played, "/sheet", **{"as": "leningrad"})
+    there = score_document(file | {"convention": "leningrad"})
+    assert {name: answer[name] for name in there} == there
+    assert answer.keys() == {*there, "as", "differences", "as_of", "position"}
+    assert (answer["as"], answer["position"]) == ("leningrad", shown["position"])
+    assert [deal["deal"] for deal in answer["differences"]["deals"]] == list(range(1, 13))
+    written = [[pair["written"] for pair in deal["entries"] if pair["written"]] for deal in answer["differences"]["deals"]]
+    assert written == [[{name: entry[name] for name in ("amount", "rule", "why")} for entry in deal["entries"]] for deal in shown["deals"]]
+    same = await site.read(played, "/sheet", **{"as": "sochi"})
+    assert {name: same[name] for name in shown} == shown
+
+
+@pytest.mark.servers
+async def test_a_convention_written_out(site, log):
+    """An object as JSON is taken too, and stands in `as` as it was given."""
+    played = await PlayedTable(log, 2, target=40).play(deals=5)
+    written_out = {"preset": "leningrad", "pair_8_9": "both"}
+    answer = await site.read(played, "/sheet", **{"as": json.dumps(written_out)})
+    assert answer["as"] == written_out
+    there = score_document(await site.read(played, "/score-file") | {"convention": written_out})
+    assert answer["settlement"] == there["settlement"]
+
+
+@pytest.mark.servers
+async def test_picture_and_page_under_another_convention(site, log):
+    """The picture is that of the sheet there; the page tells each entry here and there, in the language asked for."""
+    played = await PlayedTable(log, 2, target=40).play(deals=8)
+    answer = await site.read(played, "/sheet", **{"as": "rostov"})
+    path = f"/tables/{played.id}/sheet"
+    picture = await site.get(path, headers={"Accept": SVG}, **{"as": "rostov"})
+    assert picture.content == drawn_sheet(answer, 40)
+    page = await site.get(path, headers={"Accept": HTML}, lang="ru", **{"as": "rostov"})
+    root = ET.fromstring(page.content)  # noqa: S314 - our own page
+    told = "".join(root.itertext())
+    assert "те же сдачи" in told
+    tables = root.findall(".//{http://www.w3.org/1999/xhtml}table")
+    rows = tables[-1].find("{http://www.w3.org/1999/xhtml}tbody")
+    assert len(rows) == 8
+    assert "→" in "".join(rows.itertext())
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(
+    ("convention", "path", "told"),
+    [
+        ("nobody", "as", "sochi, leningrad, rostov, classic, code, federation"),
+        ("", "as", "leningrad"),
+        ('{"preset": "x"}', "as.preset", "leningrad"),
+        ('{"preset": "sochi", "ten": "open"}', "as.ten", "checked"),
+        ('{"preset"', "as", "JSON"),
+        ('{"preset": "sochi", "pool_weight": 2}', "as.help", "contradict"),
+    ],
+)
+async def test_a_convention_that_there_is_not(site, log, convention, path, told):
+    """400 with the place of what is wrong, and the names that there are, in every form."""
+    played = await PlayedTable(log, 2).play(deals=1)
+    await site.read(played, "/sheet")
+    for accept in (JSON, SVG, HTML):
+        answer = await site.get(f"/tables/{played.id}/sheet", headers={"Accept": accept}, **{"as": convention})
+        assert (answer.status_code, answer.json()["code"], answer.json()["path"]) == (400, "malformed", path)
+        assert told in answer.json()["detail"]
+
+
+@pytest.mark.servers
+async def test_5_5_another_convention_shows_a_late_spectator_nothing_early(site, log):
+    """Under another convention too a reader sees the deals that he may see, no more."""
+    played = await PlayedTable(log, 9, target=40, terms={"spectators": {"allowed": True, "delay_deals": 1}}).play(deals=3)
+    await played.play(deals=4)
+    late = await site.read(played, "/sheet", **{"as": "leningrad"})
+    own = await site.read(played, "/sheet", played.seats[0], **{"as": "leningrad"})
+    assert len(late["differences"]["deals"]) + 1 == len(own["differences"]["deals"])
+    assert late["as_of"] < own["as_of"]
+
+
+# ---- Sheets that are not the usual one ---------------------------------------------------------------------------------
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("form", [SVG, HTML])
+async def test_4_2_4_a_sheet_that_the_players_keep_is_drawn_as_they_wrote_it(site, log, form):
+    """`kept` are their entries, which sum to the sheet; the drawing has a total for each, corrected ones too, and the page lists them."""
+    played = await Misplayed(log, 34, players=3, target=200, terms=TERMS | {"entries": "by_hand"}).play(deals=12)
+    shown = await site.read(played, "/sheet")
+    assert write(empty_sheet(3), [one | {"rule": "", "why": ""} for one in shown["kept"]]).document() == shown["sheet"]
+    totals = running_totals(shown)
+    assert sum(map(len, totals.values())) == sum(bool(one["amount"]) for one in shown["kept"])
+    assert {one["deal"] for one in shown["kept"]} <= set(range(1, 13))
+    answer = await site.get(f"/tables/{played.id}/sheet", headers={"Accept": form})
+    told = "".join(ET.fromstring(answer.content).itertext())  # noqa: S314 - our own answer
+    for seat, column, on in totals:
+        if column == "mountain" and totals[seat, column, on]:
+            assert ", ".join(map(str, totals[seat, column, on])).replace("-", "−") in told
+    compared = await site.read(played, "/sheet", **{"as": "leningrad"})
+    assert len(compared["differences"]["deals"]) == len(shown["deals"])
+
+
+@pytest.mark.servers
+async def test_3_1_2_each_section_has_its_own_picture_and_comparison(site, log):
+    """A section that a newcomer began is drawn with one seat more, from the sheet that it began with; so is the one before."""
+    played = await with_newcomer(log)
+    for number, players in ((1, 3), (2, 4)):
+        shown = await site.read(played, "/sheet", section=number)
+        path = f"/tables/{played.id}/sheet"
+        picture = await site.get(path, headers={"Accept": SVG}, section=number)
+        assert picture.content == drawn_sheet(shown, 12)
+        page = await site.get(path, headers={"Accept": HTML}, section=number)
+        assert f"section {number} of 2" in page.text
+        first = shown["sections"][number - 1]["first_deal"]
+        answer = await site.read(played, "/sheet", section=number, **{"as": "leningrad"})
+        assert [deal["deal"] for deal in answer["differences"]["deals"]] == list(range(first, first + len(shown["deals"])))
+        assert len(answer["sheet"]["pool"]) == players
+        file = await site.read(played, "/score-file", section=number)
+        assert answer["settlement"] == score_document(file | {"convention": "leningrad"})["settlement"]
+        assert ("start" in [remark["code"] for remark in answer["differences"]["remarks"]]) == (number == 2)
+
+
+@pytest.mark.servers
+async def test_4_2_16_a_corrected_and_annulled_pulka_in_every_form(site, log):
+    """Picture and page say that a result was corrected, by whom and why, and that the pulka was annulled; a comparison does not."""
+    played = await PlayedTable(log, 10, target=4).play()
+    await played.correct(7, -3, -4, reason="<entered twice>")
+    shown = await site.read(played, "/sheet")
+    path = f"/tables/{played.id}/sheet"
+    assert "over, corrected" in (await site.get(path, headers={"Accept": SVG})).text
+    page = (await site.get(path, headers={"Accept": HTML})).text
+    now = Fraction(shown["settlement"]["net"][0]) + 7
+    assert "&lt;entered twice&gt;" in page
+    assert f"<b>{signed(now)}</b>" in page
+    await played.annul()
+    await site.read(played, "/sheet")
+    assert "over, annulled" in (await site.get(path, headers={"Accept": SVG})).text
+    assert "two players were one" in (await site.get(path, headers={"Accept": HTML})).text
+    compared = await site.read(played, "/sheet", **{"as": "leningrad"})
+    assert {"corrections", "annulled"} <= compared.keys()
+    assert "two players were one" not in (await site.get(path, headers={"Accept": HTML}, **{"as": "leningrad"})).text
+
+
+@pytest.mark.servers
+async def test_3_1_2_a_correction_is_no_matter_of_an_earlier_section(site, log):
+    """A pulka of two sections is corrected at its end: the page of the first section is what it was."""
+    played = await (await with_newcomer(log)).play()
+    await played.correct(6, -2, -2, -2)
+    await site.read(played, "/sheet")
+    pages = [await site.get(f"/tables/{played.id}/sheet", headers={"Accept": HTML}, section=number) for number in (1, 2)]
+    assert [page.status_code for page in pages] == [200, 200]
+    assert ["After the settlement" in page.text for page in pages] == [False, True]

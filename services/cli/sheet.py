@@ -1,0 +1,61 @@
+"""`pulka sheet`: a pulka as it is drawn on paper, in the terminal, as a picture, or as a page to print."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import click
+import msgspec
+from rich.console import Console
+
+from services.cli.settlement_drawing import drawn_settlement
+from services.cli.sheet_source import source_named
+from services.cli.terminal_sheet import sheet_text
+from services.ledger.drawn_sheet import drawn_sheet, names_shown
+from services.ledger.printed_sheet import PrintedDeal, PrintedTerms, printed_sheet
+from shared.rules.scorer_words import Lang
+from shared.web.service import CannotStart
+
+
+@click.command()
+@click.argument("source", metavar="TABLE|FILE")
+@click.option("--url", help="The server that has TABLE.  [default: the port of PULKA_PORT on this machine]")
+@click.option("--token", envvar="PULKA_TOKEN", help="Ask as whom it names.  [default: as anybody]")
+@click.option("--svg", type=click.Path(dir_okay=False, allow_dash=True), help="Write the drawing here instead (- for standard output).")
+@click.option("--html", type=click.Path(dir_okay=False, allow_dash=True), help="Write a page to print here instead.")
+@click.option("--lang", type=click.Choice(["en", "ru"]), default="en", show_default=True, help="Language of all of it.")
+@click.option("--name", "names", multiple=True, help="A player's name; once for each seat, from 0.")
+@click.option("--json", "as_json", is_flag=True, help="The object of `pulka score`.")
+def sheet(  # noqa: PLR0913 - a parameter an option
+    source: str, url: str | None, token: str | None, svg: str | None, html: str | None, lang: str, names: tuple[str, ...], *, as_json: bool
+) -> None:
+    """Draw the pulka of a TABLE, or of a score FILE (- for standard input), with its running totals.
+
+    In the terminal earlier totals are struck through, the last one stands; what has no room gives way to "…".
+    """
+    language = cast("Lang", lang)
+    found = source_named(source, url, token)
+    score, pulka = found.score, found.pulka
+    if names and len(names) != pulka.players:
+        raise click.BadParameter(f"given {len(names)} times, there are {pulka.players} players", param_hint="--name")
+    shown = list(names) or found.names
+    if svg is not None:
+        _write(svg, drawn_sheet(score, pulka.target, shown, language))
+    if html is not None:
+        deals = [PrintedDeal(deal.number, deal.outcome) for deal in pulka.deals]
+        terms = PrintedTerms(pulka.convention, pulka.target, pulka.stake, score.get("as_of"))
+        _write(html, printed_sheet(score, deals, terms, shown, language))
+    if as_json:
+        click.echo(msgspec.json.encode(score))
+    elif svg is None and html is None:
+        console = Console()
+        click.echo(sheet_text(score, pulka.target, shown, language, console.width))
+        console.print(drawn_settlement(score["settlement"], names_shown(shown, pulka.players, language), language))
+
+
+def _write(path: str, data: bytes) -> None:
+    try:
+        with click.open_file(path, "wb") as file:
+            file.write(data)
+    except OSError as wrong:
+        raise CannotStart(f"{path}: {wrong.strerror}") from wrong

@@ -1,0 +1,132 @@
+"""Where a sheet comes from that a person names: a score file, or a table of a server."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final, NamedTuple, NoReturn
+from urllib.parse import quote
+
+import click
+import httpx
+import msgspec
+
+from shared.events.address import is_id
+from shared.rules.convention import resolve
+from shared.rules.decoding import convert
+from shared.rules.recorded_deal import DealDocument, read_deal
+from shared.rules.refusal import Malformed
+from shared.rules.score_file import StartDocument, score_document, scored, standing_at
+from shared.rules.sheet import entry
+from shared.rules.sheet_document import SheetDocument, read_sheet
+from shared.rules.stakes import read_stake
+from shared.rules.what_if import PlayedDeal, PlayedPulka, as_played
+from shared.web.service import CannotStart, ServersUnreachable
+from shared.web.settings import read_settings
+
+PATIENCE: Final = 10.0  # seconds: a few reads of one table
+TRIES: Final = 3  # reads of sheet and score file, should a deal end between the two
+REFUSED, BAD_INPUT = 1, 2  # exit statuses (docs/formats.md: Command line)
+Document = dict[str, Any]
+
+
+class SheetSource(NamedTuple):
+    """A pulka as it stands: `score` is the object of `pulka score`, `pulka` its deals by their outcomes; `names` by seat where known."""
+
+    score: Document
+    pulka: PlayedPulka
+    names: list[str] | None
+
+
+def source_named(named: str, url: str | None, token: str | None) -> SheetSource:
+    """The pulka of a score file, "-" for standard input, or of a table of the server at `url` (by default this machine's).
+
+    A file that cannot be read ends the command as `pulka score` does. Raises `CannotStart`, `ServersUnreachable`.
+    """
+    if is_id(named) and not Path(named).exists():
+        return _from_server(named, url or read_settings(os.environ).url, token)
+    try:
+        with click.open_file(named, "rb") as opened:
+            text = opened.read()
+        return SheetSource(score_document(text), as_played(scored(text)), None)
+    except OSError as wrong:
+        _end(Malformed("", f"{named}: {wrong.strerror}; nor is it the id of a table"))
+    except Malformed as wrong:
+        _end(wrong)
+
+
+def asked(url: str, token: str | None, path: str) -> Document:
+    """The JSON answer of a server. Raises `CannotStart` with what it says against it, `ServersUnreachable`."""
+    headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    try:
+        answer = httpx.get(url.rstrip("/") + path, headers=headers, timeout=PATIENCE, trust_env=False)  # the token goes to no proxy
+    except (httpx.TransportError, httpx.InvalidURL) as away:
+        raise ServersUnreachable(f"{url}: {type(away).__name__}; is the server running?") from away
+    if answer.is_success:
+        found: Document = answer.json()
+        return found
+    try:
+        problem = answer.json()
+        told = f"{problem['code']}: {problem['detail']}"
+    except (ValueError, KeyError, TypeError):  # something in between answered, not the API
+        told = str(answer.status_code)
+    raise CannotStart(f"the server refused: {told}")
+
+
+def _end(wrong: Malformed) -> NoReturn:
+    click.echo(msgspec.json.encode({"error": wrong.document()}), err=True)
+    sys.exit(BAD_INPUT if wrong.code == "malformed" else REFUSED)
+
+
+def _from_server(table: str, url: str, token: str | None) -> SheetSource:
+    for _ in range(TRIES):
+        score = asked(url, token, f"/v1/ledger/tables/{table}/sheet")
+        file = asked(url, token, f"/v1/ledger/tables/{table}/score-file?at_least={quote(score['position'])}")
+        if len(score["deals"]) == len(file["deals"]):
+            return SheetSource(score, _pulka(score, file, _numbers(url, token, table)), _names(url, token, table, file["players"]))
+    raise CannotStart("deals end faster than this command can read them; try again")
+
+
+def _numbers(url: str, token: str | None, table: str) -> list[int]:
+    """The numbers of all deals that were scored: one that was void has a number and no score."""
+    found: list[int] = []
+    cursor = ""
+    while True:
+        page = asked(url, token, f"/v1/ledger/tables/{table}/deals?limit=200{cursor}")
+        found += [deal["number"] for deal in page["deals"]]
+        if page["cursor"] is None:
+            return found
+        cursor = f"&cursor={quote(page['cursor'])}"
+
+
+def _pulka(score: Document, file: Document, numbers: list[int]) -> PlayedPulka:
+    """The pulka of the ledger's two answers; not by `scored`, since who keep the sheet themselves may play on when what was due ends it."""
+    players, target = file["players"], file.get("target")
+    rules = resolve(file["convention"], target)
+    first = score["sections"][score["section"] - 1]["first_deal"] if "section" in score else 1
+    numbered = [number for number in numbers if number >= first]
+    deals: list[PlayedDeal] = []
+    for place, (number, document, wrote) in enumerate(
+        zip(numbered, file["deals"], score["deals"], strict=False)
+    ):  # one may have ended since
+        path = f"deals[{place}]"
+        outcome = read_deal(convert(document, DealDocument, path), rules, players, document["dealer"], path)
+        deals.append(PlayedDeal(number, outcome, tuple(map(entry, wrote["entries"]))))
+    start = convert(file["start"], StartDocument, "start") if "start" in file else None
+    sheet = read_sheet(convert(score["sheet"], SheetDocument, "sheet"), players, "sheet")
+    stake = read_stake(file["stake"], "stake") if "stake" in file else None
+    return PlayedPulka(rules, players, target, stake, standing_at(start, players, rules), tuple(deals), sheet, score["closed"])
+
+
+def _names(url: str, token: str | None, table: str, players: int) -> list[str] | None:
+    """What the players are called who sit there now, as far as the lobby tells; None where it tells of nobody."""
+    try:
+        seats = asked(url, token, f"/v1/tables/{table}")["seats"]
+        people = [seat["player"] for seat in asked(url, token, f"/v1/lobby/tables/{table}")["seats"]]
+    except CannotStart:
+        return None  # a sheet is worth showing without names too
+    known = {person["id"]: person["name"] for person in people if person is not None}
+    if len(seats) != players or not any(known.get(player) for player in seats):
+        return None
+    return [known.get(player) or f"seat {seat}" for seat, player in enumerate(seats)]

@@ -1,0 +1,38 @@
+"""`pulka whatif`: what another convention would have made of the same deals, entry by entry."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import click
+import msgspec
+
+from services.cli.conventions import read_convention
+from services.cli.sheet_source import source_named
+from shared.rules.scorer_words import Lang
+from shared.rules.what_if import what_if
+from shared.rules.what_if_document import what_if_document
+from shared.rules.what_if_words import compared_lines
+
+
+@click.command()
+@click.argument("source", metavar="TABLE|FILE")
+@click.option("--convention", required=True, help="The other convention: a preset's name, or an object as JSON.")
+@click.option("--url", help="The server that has TABLE.  [default: the port of PULKA_PORT on this machine]")
+@click.option("--token", envvar="PULKA_TOKEN", help="Ask as whom it names.  [default: as anybody]")
+@click.option("--lang", type=click.Choice(["en", "ru"]), default="en", show_default=True, help="Language of the words.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: that of `pulka score`, with `as` and `differences`.")
+def whatif(source: str, convention: str, url: str | None, token: str | None, lang: str, *, as_json: bool) -> None:
+    """Score the deals of a TABLE, or of a score FILE (- for standard input), under another convention.
+
+    Each entry stands beside what was written; then sheet and settlement there, and when the pulka would have ended. What the other
+    convention does not have is not guessed at: such a deal says why it cannot be scored.
+    """
+    found = source_named(source, url, token)
+    said, other = read_convention(convention, found.pulka.target)
+    compared = what_if(found.pulka, other)
+    if as_json:
+        click.echo(msgspec.json.encode(what_if_document(compared, said)))
+        return
+    name = said if isinstance(said, str) else msgspec.json.encode(said).decode()
+    click.echo("\n".join(compared_lines(compared, name, cast("Lang", lang), found.names)))

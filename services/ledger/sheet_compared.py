@@ -1,0 +1,43 @@
+"""The pulka of the rows as it is compared with another convention (`?as=`), and which convention a reader means by a name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from services.ledger.score_sheet import Score
+from services.ledger.sections import Section
+from services.ledger.tables import Table
+from shared.rules.convention import Convention, resolve
+from shared.rules.ending import outcome_of
+from shared.rules.refusal import Malformed
+from shared.rules.sheet import Sheet, entry
+from shared.rules.what_if import PlayedDeal, PlayedPulka
+from shared.web.problems import malformed
+
+PARAMETER = "as"
+
+
+def convention_meant(text: str, target: int | None) -> tuple[object, Convention]:
+    """What `text` says, a preset's name or an object in JSON, and the record that it means for a pulka to `target`. Raises 400."""
+    try:
+        said: object = msgspec.json.decode(text) if text.lstrip().startswith("{") else text
+        return said, resolve(said, target, PARAMETER)
+    except Malformed as wrong:
+        raise malformed(wrong.path, wrong.message) from None
+    except msgspec.DecodeError as wrong:
+        raise malformed(PARAMETER, f"neither the name of a convention nor JSON: {wrong}") from None
+
+
+def pulka_of(table: Table, section: Section, played: Sequence[Score], sheet: Sheet, *, closed: bool) -> PlayedPulka:
+    """A section of a table after the deals `played`, with what each wrote, or would have been due where the players keep the sheet."""
+    deals = tuple(
+        PlayedDeal(
+            score.deal,
+            outcome_of(msgspec.json.decode(score.outcome)),
+            tuple(entry(one) for one in msgspec.json.decode(score.written)["entries"]),
+        )
+        for score in played
+    )
+    return PlayedPulka(table.rules, section.players, table.target, table.whist_stake, section.standing(table.rules), deals, sheet, closed)
