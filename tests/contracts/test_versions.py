@@ -461,3 +461,11 @@ async def test_a_schema_that_others_left_is_not_written_into(log, world, connect
     live = await world.follow(log)
     assert live.live.number == 5
     assert await versions.drop(connection, 4)
+
+
+async def test_reads_of_a_new_version_are_planned_by_what_it_holds(log, world, connection, versions):
+    """Postgres knows how many rows the tables have when readers come, as it does of a version that was read for long."""
+    await Writer(log).spread(60, 30)
+    await world.next(log).fill("ann")
+    known = await connection.fetchval("SELECT reltuples FROM pg_class WHERE oid = $1::regclass", f'"{versions.schema(1)}".tally')
+    assert known == await connection.fetchval("SELECT count(*) FROM tally") > 20
