@@ -22,14 +22,14 @@ from services.cli.composition import require_reachable, require_servers
 from services.cli.how_far import how_far
 from services.cli.logs import log_to
 from services.cli.token import BAD_NAME, NAME
-from services.ledger import archive_files
-from services.ledger.archive_files import BadArchive
-from services.ledger.archiving import Archiver, Moved
+from services.ledger.archive import archive_files
+from services.ledger.archive.archive_files import BadArchive
+from services.ledger.archive.archiving import Archiver, Moved
+from services.ledger.audit.proofs import Proofs
+from services.ledger.audit.verify import check
 from services.ledger.books import Books
 from services.ledger.own_events import ARCHIVE, OwnEvents
-from services.ledger.proofs import Proofs
 from services.ledger.readers import live_books
-from services.ledger.verify import check
 from shared.eventlog.port import LogError, NotPermitted
 from shared.events import address
 from shared.events.checkpoint_document import wrong_with

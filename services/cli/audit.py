@@ -17,8 +17,8 @@ from services.cli.audit_access import Access, access, audit_settings, require_id
 from services.cli.audit_checkpoint import checkpoint
 from services.cli.audit_deal import deal
 from services.cli.audit_export import export
-from services.ledger.against import Kept, held_to, signed_in, wrong_with_file, wrong_with_signed
-from services.ledger.verify import tables_in, verify_table
+from services.ledger.audit.against import Kept, held_to, signed_in, wrong_with_file, wrong_with_signed
+from services.ledger.audit.verify import tables_in, verify_table
 from shared.events.address import TABLE_STREAMS, table
 from shared.events.chain import Problem
 from shared.events.checkpoint_document import KeptCheckpoint, key_id, read_kept

@@ -13,12 +13,12 @@ import msgspec
 
 from services.cli.composition import require_reachable
 from services.cli.logs import log_to
+from services.ledger.archive.whole_log import WholeLog, archive_folder
+from services.ledger.audit.gathering import Progress
+from services.ledger.audit.proofs import Proofs
+from services.ledger.audit.signing import Checkpoints
 from services.ledger.books import Books
-from services.ledger.gathering import Progress
-from services.ledger.proofs import Proofs
 from services.ledger.readers import NoBooks, Readers
-from services.ledger.signing import Checkpoints
-from services.ledger.whole_log import WholeLog, archive_folder
 from shared.eventlog.port import EventLog, LogError
 from shared.events.address import is_id
 from shared.projections.versions import Versions

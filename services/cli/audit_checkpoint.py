@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 
 from services.cli.audit_access import access, audit_settings
-from services.ledger.gathering import NotToBeSigned
-from services.ledger.signing import signing_key
+from services.ledger.audit.gathering import NotToBeSigned
+from services.ledger.audit.signing import signing_key
 from shared.eventlog.aggregates import Mismatch
 from shared.events.checkpoint_document import Leaf, Signed, kept_text, key_id
 from shared.events.keys import SigningKey

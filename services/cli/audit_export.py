@@ -16,8 +16,8 @@ from rich.progress import Progress
 
 from services.cli.audit_access import Access, access, audit_settings, require_id
 from services.ledger import tables
-from services.ledger.open_part import open_part
-from services.ledger.verify import tables_in
+from services.ledger.audit.open_part import open_part
+from services.ledger.audit.verify import tables_in
 from shared.eventlog.port import Recorded
 from shared.events import address
 from shared.events.address import TABLE_STREAMS, Address

@@ -17,9 +17,9 @@ import msgspec
 from services.cli.export_source import CONTROL, Fetch, control_in, from_database, from_server, whole
 from services.cli.how_far import how_far
 from services.cli.logs import log_to
-from services.ledger.export_files import FormName, NoSuchForm, form_of
-from services.ledger.export_forms import Form, Ndjson
-from services.ledger.export_rows import PART, Place, What
+from services.ledger.exports.export_files import FormName, NoSuchForm, form_of
+from services.ledger.exports.export_forms import Form, Ndjson
+from services.ledger.exports.export_rows import PART, Place, What
 from shared.web.auth import Tokens, master_keys
 from shared.web.service import CannotStart
 from shared.web.settings import Settings, read_settings

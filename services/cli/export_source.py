@@ -10,10 +10,10 @@ from typing import Any, Final
 import httpx
 import msgspec
 
-from services.ledger import export_files, export_rows
 from services.ledger.books import Books
-from services.ledger.export_forms import Ndjson
-from services.ledger.export_rows import Place, Scope, What
+from services.ledger.exports import export_files, export_rows
+from services.ledger.exports.export_forms import Ndjson
+from services.ledger.exports.export_rows import Place, Scope, What
 from services.ledger.readers import NoBooks, Readers
 from shared.projections.status import PASSING
 from shared.projections.versions import Versions

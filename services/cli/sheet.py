@@ -11,8 +11,8 @@ from rich.console import Console
 from services.cli.settlement_drawing import drawn_settlement
 from services.cli.sheet_source import source_named
 from services.cli.terminal_sheet import sheet_text
-from services.ledger.drawn_sheet import drawn_sheet, names_shown
-from services.ledger.printed_sheet import PrintedDeal, PrintedTerms, printed_sheet
+from services.ledger.sheet.drawn_sheet import drawn_sheet, names_shown
+from services.ledger.sheet.printed_sheet import PrintedDeal, PrintedTerms, printed_sheet
 from shared.rules.scorer_words import Lang
 from shared.web.service import CannotStart
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 import click
 from rich.cells import cell_len, set_cell_size
 
-from services.ledger.drawn_sheet import names_shown, number, signed, state
-from services.ledger.paper import SIDES
-from services.ledger.running_totals import MOUNTAIN, POOL, WHISTS, Field, clockwise, running_totals
-from services.ledger.sheet_words import deals_counted, word
+from services.ledger.sheet.drawn_sheet import names_shown, number, signed, state
+from services.ledger.sheet.paper import SIDES
+from services.ledger.sheet.running_totals import MOUNTAIN, POOL, WHISTS, Field, clockwise, running_totals
+from services.ledger.sheet.sheet_words import deals_counted, word
 from shared.rules.amount import Amount
 from shared.rules.scorer_words import Lang
 

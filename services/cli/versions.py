@@ -22,13 +22,13 @@ from rich.table import Column, Table
 from services.cli.composition import require_reachable
 from services.cli.host import settle_memory
 from services.cli.logs import log_to
-from services.ledger import rating_rows
+from services.ledger.archive.whole_log import archived_in
 from services.ledger.books import VIEWS, Books
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
+from services.ledger.players import rating_rows
 from services.ledger.readers import live_books
 from services.ledger.switches import announce
-from services.ledger.whole_log import archived_in
 from shared.eventlog.port import LogError
 from shared.events.address import TABLE_STREAMS
 from shared.projections.history import RefusedToRun

@@ -10,8 +10,9 @@ from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 
-from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, statement
+from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections
 from services.ledger.desk import Desk, as_of, reader_of
+from services.ledger.whists import statement
 from shared.web.auth import Caller
 from shared.web.paging import from_cursor, to_cursor
 from shared.web.problems import Problem

@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from services.ledger import audit_trail, tables
+from services.ledger.audit.verify import verify_table
 from services.ledger.readers import Readers
-from services.ledger.verify import verify_table
 from services.ledger.view_terms import Sight, sight_of
 from shared.eventlog.port import EventLog
 from shared.events import address

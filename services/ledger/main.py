@@ -9,24 +9,24 @@ from typing import Any, Final
 
 import asyncpg
 
-from services.ledger import rating_rows
 from services.ledger.api import audit_routes, player_routes, table_routes
-from services.ledger.audit_api import proof_routes
+from services.ledger.archive.whole_log import WholeLog, archive_folder, archived_in
+from services.ledger.audit.audit_api import proof_routes
+from services.ledger.audit.proof_reads import ProofReads
+from services.ledger.audit.proofs import Proofs
+from services.ledger.audit.signing import Checkpoints, DailySigner, signing_key
 from services.ledger.books import Books
 from services.ledger.desk import Desk
-from services.ledger.export_api import export_routes
+from services.ledger.exports.export_api import export_routes
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
-from services.ledger.players_api import rating_routes, stats_routes
-from services.ledger.proof_reads import ProofReads
-from services.ledger.proofs import Proofs
-from services.ledger.rating_keeper import RatingKeeper
+from services.ledger.players import rating_rows
+from services.ledger.players.players_api import rating_routes, stats_routes
+from services.ledger.players.rating_keeper import RatingKeeper
 from services.ledger.readers import Readers
-from services.ledger.sheet_api import sheet_routes
-from services.ledger.signing import Checkpoints, DailySigner, signing_key
-from services.ledger.statement_api import statement_routes
+from services.ledger.sheet.sheet_api import sheet_routes
 from services.ledger.switches import announce
-from services.ledger.whole_log import WholeLog, archive_folder, archived_in
+from services.ledger.whists.statement_api import statement_routes
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS
 from shared.projections.follow import Pace

@@ -10,8 +10,8 @@ import random
 import msgspec
 import pytest
 
-from services.ledger.against import held_to
-from services.ledger.verify import verify_table
+from services.ledger.audit.against import held_to
+from services.ledger.audit.verify import verify_table
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events import checkpoint_document as document
 from shared.events.address import table

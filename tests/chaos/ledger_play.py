@@ -7,8 +7,8 @@ from collections import Counter
 
 import asyncpg
 
-from services.ledger import rating_rows
 from services.ledger.books import Books
+from services.ledger.players import rating_rows
 from shared.eventlog.port import EventLog
 from shared.events.address import TABLE_STREAMS
 from shared.projections.rebuild import fingerprint, rebuild

@@ -16,13 +16,13 @@ import structlog
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
-from services.ledger import export_rows
-from services.ledger.archiving import Archiver
+from services.ledger.archive.archiving import Archiver
+from services.ledger.audit.proofs import Proofs
 from services.ledger.books import Books
-from services.ledger.export_files import FormName, form_of, written
-from services.ledger.export_rows import Scope
+from services.ledger.exports import export_rows
+from services.ledger.exports.export_files import FormName, form_of, written
+from services.ledger.exports.export_rows import Scope
 from services.ledger.own_events import OwnEvents
-from services.ledger.proofs import Proofs
 from services.ledger.readers import Readers, live_books
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS

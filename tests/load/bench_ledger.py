@@ -18,9 +18,9 @@ import uvloop
 
 from services.cli.embedded import EmbeddedServers
 from services.cli.host import settle_memory
+from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from services.ledger.main import PACE
-from services.ledger.verify import verify_table
 from shared.eventlog.jetstream import JetStreamLog, open_log
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode

@@ -17,9 +17,9 @@ import structlog
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
-from services.ledger import pulka_results, rating_rows
 from services.ledger.books import Books
-from services.ledger.pulka_results import PulkaResult
+from services.ledger.players import pulka_results, rating_rows
+from services.ledger.players.pulka_results import PulkaResult
 from shared.projections import checkpoint
 from shared.projections.projection import Connection
 from tests.load.figures import tell

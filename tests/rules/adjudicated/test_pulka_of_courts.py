@@ -7,7 +7,7 @@ from functools import reduce
 
 import pytest
 
-from services.ledger.rules_check import move_behind
+from services.ledger.audit.rules_check import move_behind
 from shared.events.commit import decode
 from shared.events.deal_proof import verify_deals
 from shared.events.redaction import PublicCodec

@@ -9,7 +9,7 @@ import pytest
 from rich.cells import cell_len
 
 from services.cli.terminal_sheet import sheet_text
-from services.ledger.running_totals import fields_of, running_totals
+from services.ledger.sheet.running_totals import fields_of, running_totals
 from tests.services.ledger.drawn_pulkas import played
 
 NAMES = ["Anna", "Борис", "x" * 60, "王小明", "\x1b[31mEgor\r\n"]

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import asyncpg
 
-from services.ledger.archiving import Archiver
+from services.ledger.archive.archiving import Archiver
+from services.ledger.audit.proofs import Proofs
 from services.ledger.own_events import OwnEvents
-from services.ledger.proofs import Proofs
 from shared.eventlog.jetstream import open_log
 
 NOW = 1_800_000_000_000

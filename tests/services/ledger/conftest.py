@@ -10,12 +10,12 @@ import pytest
 from services.ledger.api import audit_routes, player_routes, table_routes
 from services.ledger.books import Books
 from services.ledger.desk import Desk
-from services.ledger.export_api import export_routes
-from services.ledger.players_api import rating_routes, stats_routes
-from services.ledger.rating_keeper import RatingKeeper
+from services.ledger.exports.export_api import export_routes
+from services.ledger.players.players_api import rating_routes, stats_routes
+from services.ledger.players.rating_keeper import RatingKeeper
 from services.ledger.readers import Readers
-from services.ledger.sheet_api import sheet_routes
-from services.ledger.statement_api import statement_routes
+from services.ledger.sheet.sheet_api import sheet_routes
+from services.ledger.whists.statement_api import statement_routes
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.address import TABLE_STREAMS
 from shared.events.keys import MasterKeys

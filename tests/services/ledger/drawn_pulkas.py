@@ -6,8 +6,8 @@ import random
 from functools import reduce
 from pathlib import Path
 
-from services.ledger.drawn_sheet import drawn_sheet
-from services.ledger.printed_sheet import PrintedDeal
+from services.ledger.sheet.drawn_sheet import drawn_sheet
+from services.ledger.sheet.printed_sheet import PrintedDeal
 from shared.rules import pulka as match
 from shared.rules.agreement import rules_digest
 from shared.rules.convention import record, resolve

@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from services.ledger.verify import verify_table
+from services.ledger.audit.verify import verify_table
 from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER
 from shared.rules.game_events import TurnTimedOut

@@ -11,16 +11,16 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from services.ledger import archive_files
-from services.ledger.archive_files import BadArchive
-from services.ledger.archiving import Archiver
+from services.ledger.archive import archive_files
+from services.ledger.archive.archive_files import BadArchive
+from services.ledger.archive.archiving import Archiver
+from services.ledger.archive.whole_log import WholeLog
+from services.ledger.audit.proofs import Proofs
+from services.ledger.audit.signing import Checkpoints
+from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from services.ledger.own_events import ARCHIVE, OwnEvents
-from services.ledger.proofs import Proofs
 from services.ledger.readers import Readers
-from services.ledger.signing import Checkpoints
-from services.ledger.verify import verify_table
-from services.ledger.whole_log import WholeLog
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog
 from shared.events.address import TABLE_STREAMS
@@ -232,7 +232,7 @@ async def test_a_table_in_play_is_not_moved(club):
 
 async def test_nothing_is_purged_before_the_books_know(club, monkeypatch):
     """With the ledger down the table is marked and stays whole; when it is back the next run ends the work."""
-    monkeypatch.setattr("services.ledger.archiving.BOOKS_S", 0.1)
+    monkeypatch.setattr("services.ledger.archive.archiving.BOOKS_S", 0.1)
     over = await PlayedTable(club.log, 12, target=2).play()
     await club.read(over)
     await club.projector.stop()

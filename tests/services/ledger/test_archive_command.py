@@ -15,8 +15,8 @@ from click.testing import CliRunner
 from services.cli.archive import archive
 from services.cli.audit import audit
 from services.cli.versions import rebuild
-from services.ledger import archive_files
 from services.ledger import main as ledger
+from services.ledger.archive import archive_files
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS

@@ -9,16 +9,16 @@ import httpx
 import msgspec
 import pytest
 
-from services.ledger.against import wrong_with_signed
-from services.ledger.audit_api import proof_routes
+from services.ledger.audit.against import wrong_with_signed
+from services.ledger.audit.audit_api import proof_routes
+from services.ledger.audit.gathering import NotToBeSigned
+from services.ledger.audit.proof_reads import ProofReads
+from services.ledger.audit.proofs import Proofs
+from services.ledger.audit.signing import DAY_MS, Checkpoints, DailySigner
 from services.ledger.books import Books
 from services.ledger.desk import Desk
-from services.ledger.gathering import NotToBeSigned
 from services.ledger.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
-from services.ledger.proof_reads import ProofReads
-from services.ledger.proofs import Proofs
 from services.ledger.readers import Readers
-from services.ledger.signing import DAY_MS, Checkpoints, DailySigner
 from shared.eventlog.aggregates import Mismatch
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.checkpoint_document import Proof, in_order, is_proved, leaf_of, wrong_in_row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from services.ledger.verify import verify_table
+from services.ledger.audit.verify import verify_table
 from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.game_events import PulkaClosed
 from tests.services.ledger.played import BEGAN, PlayedTable

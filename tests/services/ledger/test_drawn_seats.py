@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from services.ledger.verify import verify_table
+from services.ledger.audit.verify import verify_table
 from shared.rules.agreement import rules_digest
 from shared.rules.convention import record
 from tests.services.ledger.played import PlayedTable

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.ledger.drawn_sheet import drawn_sheet
-from services.ledger.lettering import LEAST, MORE
-from services.ledger.paper import SIDES, paper
-from services.ledger.polygons import span
-from services.ledger.running_totals import fields_of, running_totals
+from services.ledger.sheet.drawn_sheet import drawn_sheet
+from services.ledger.sheet.lettering import LEAST, MORE
+from services.ledger.sheet.paper import SIDES, paper
+from services.ledger.sheet.polygons import span
+from services.ledger.sheet.running_totals import fields_of, running_totals
 from tests.services.ledger.drawn_pulkas import GOLDEN, NAMES, PICTURES, picture, played
 
 XMLNS = "{http://www.w3.org/2000/svg}"

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from services.cli import export_source
 from services.cli.export import export
-from services.ledger import export_rows
+from services.ledger.exports import export_rows
 from shared.web.auth import READ
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import read_settings

@@ -12,11 +12,11 @@ import httpx
 import pyarrow.parquet
 import pytest
 
-from services.ledger import export_files, export_rows
 from services.ledger.desk import Desk
-from services.ledger.export_api import export_routes
-from services.ledger.export_forms import Csv
-from services.ledger.export_rows import Place, Scope
+from services.ledger.exports import export_files, export_rows
+from services.ledger.exports.export_api import export_routes
+from services.ledger.exports.export_forms import Csv
+from services.ledger.exports.export_rows import Place, Scope
 from shared.rules.replay import replay_document
 from shared.rules.score_file import score_document
 from shared.web import application

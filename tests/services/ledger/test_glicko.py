@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from services.ledger.glicko import (
+from services.ledger.players.glicko import (
     LARGEST_DEVIATION,
     Game,
     Strength,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from services.ledger.verify import verify_table
+from services.ledger.audit.verify import verify_table
 from shared.rules import pulka as match
 from shared.rules.moves import Answer, Join, Leave, Propose, Ready, Settle
 from shared.rules.refusal import Refused

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from services.ledger.own_events import OwnEvents, parking_of
 from services.ledger.parked import NotAnswered, ParkingRecord, left_out, order_about, ordered, parked_tables
-from services.ledger.verify import verify_table
 from shared.events import upcast
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import SCHEMA

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from services.ledger.player_figures import STUDENT, Sum, per_deal
-from services.ledger.player_stats import deal_whists, role_of
+from services.ledger.players.player_figures import STUDENT, Sum, per_deal
+from services.ledger.players.player_stats import deal_whists, role_of
 from shared.rules.convention import resolve
 from shared.rules.outcome import DealOutcome
 from shared.rules.settlement import settle

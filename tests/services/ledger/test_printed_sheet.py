@@ -9,8 +9,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from services.ledger.page import CONTENT_POLICY, contract_told
-from services.ledger.printed_sheet import PrintedTerms, printed_sheet
+from services.ledger.sheet.page import CONTENT_POLICY, contract_told
+from services.ledger.sheet.printed_sheet import PrintedTerms, printed_sheet
 from shared.rules.convention import resolve
 from shared.rules.outcome import DealOutcome, Infraction
 from shared.rules.tournament_column import contract_and_result

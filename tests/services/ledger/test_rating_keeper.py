@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from services.ledger import pulka_results, rating_keeper, rating_rows
 from services.ledger.books import Books
-from services.ledger.pulka_results import PulkaResult
-from services.ledger.rating_keeper import RatingKeeper
+from services.ledger.players import pulka_results, rating_keeper, rating_rows
+from services.ledger.players.pulka_results import PulkaResult
+from services.ledger.players.rating_keeper import RatingKeeper
 from shared.projections import checkpoint
 
 pytestmark = pytest.mark.servers

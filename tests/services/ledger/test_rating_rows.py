@@ -9,11 +9,11 @@ import asyncpg
 import msgspec
 import pytest
 
-from services.ledger import pulka_results, rating, rating_rows
 from services.ledger.books import Books
-from services.ledger.pulka_results import PulkaResult
-from services.ledger.rating import RatingChange
-from services.ledger.rating_restated import Restated, RestatedChange, shown
+from services.ledger.players import pulka_results, rating, rating_rows
+from services.ledger.players.pulka_results import PulkaResult
+from services.ledger.players.rating import RatingChange
+from services.ledger.players.rating_restated import Restated, RestatedChange, shown
 from shared.projections import checkpoint
 from shared.projections.rebuild import fingerprint
 

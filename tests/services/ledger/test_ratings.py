@@ -7,10 +7,11 @@ from fractions import Fraction
 import asyncpg
 import pytest
 
-from services.ledger import pulka_results, rating_rows, tables
+from services.ledger import tables
 from services.ledger.books import Books
-from services.ledger.glicko import START_RATING
-from services.ledger.pulka_results import PulkaResult
+from services.ledger.players import pulka_results, rating_rows
+from services.ledger.players.glicko import START_RATING
+from services.ledger.players.pulka_results import PulkaResult
 from services.ledger.tables import Table
 from shared.events.address import TABLE_STREAMS
 from shared.projections.rebuild import fingerprint, rebuild

@@ -7,8 +7,8 @@ import json
 import msgspec
 import pytest
 
+from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
-from services.ledger.verify import verify_table
 from shared.events.address import TABLE_STREAMS
 from shared.projections.rebuild import fingerprint, rebuild
 from shared.rules.recorded_pulka import recorded

@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from services.ledger.drawn_sheet import drawn_sheet
-from services.ledger.page import CONTENT_POLICY
-from services.ledger.running_totals import running_totals
-from services.ledger.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
+from services.ledger.sheet.drawn_sheet import drawn_sheet
+from services.ledger.sheet.page import CONTENT_POLICY
+from services.ledger.sheet.running_totals import running_totals
+from services.ledger.sheet.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
 from shared.rules.score_file import score_document
 from shared.rules.scorer_words import signed
 from shared.rules.sheet import empty_sheet, write

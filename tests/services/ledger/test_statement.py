@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
-from services.ledger.postings import postings
-from services.ledger.verify import verify_table
+from services.ledger.whists.postings import postings
 from shared.events.address import TABLE_STREAMS
 from shared.projections.rebuild import fingerprint, rebuild
 from shared.rules.settlement import rounded

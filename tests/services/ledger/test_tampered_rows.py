@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
-from services.ledger.verify import verify_table
+from services.ledger.audit.verify import verify_table
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.test_adjudicated import TERMS, Misplayed
 from tests.services.ledger.test_members import with_newcomer

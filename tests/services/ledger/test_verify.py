@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from services.ledger.verify import verify_table
+from services.ledger.audit.verify import verify_table
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.commit import decode, encode, hash_of
 from tests.services.ledger.played import PlayedTable

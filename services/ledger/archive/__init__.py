@@ -1,0 +1,1 @@
+"""Settled tables that have left the log, and the log together with them."""

@@ -1,0 +1,271 @@
+"""Moving a settled table to the archive: written, read back, marked, told, and only then taken out of the log.
+
+1. Its commits are verified, as everybody can, and held against the books. 2. They are written to a file of their own, which is synced and
+read back. 3. `PulkaArchived` is appended to the table: its last commit, which stays, so that the table has a history for ever and nothing
+begins there anew. 4. The books are waited for, until they have read it and it is on their disk. 5. `TableArchived` tells the ledger's own
+log where the file is. 6. What lies before the last commit is purged.
+
+Killed between any two steps, the next run begins at the first again and finds what is done: nothing is written twice, nothing is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from services.ledger import tables
+from services.ledger.archive import archive_files
+from services.ledger.archive.archive_files import BadArchive, Kept, is_mark
+from services.ledger.audit.proofs import Proofs
+from services.ledger.audit.verify import check, read_rows
+from services.ledger.own_events import ARCHIVE, OwnEvents
+from services.ledger.tables import Table
+from shared.eventlog.port import Conflict, EventLog, Recorded
+from shared.events import address, merkle
+from shared.events.address import Address
+from shared.events.catalogue import encode_event
+from shared.events.checkpoint_document import Signed, path_in, tree_of
+from shared.events.commit import SCHEMA, Commit, decode, encode, hash_of
+from shared.events.export_file import ExportedProof
+from shared.events.ledger_events import TableArchived
+from shared.events.sealing import name_of
+from shared.projections.projection import Connection
+from shared.rules.recorded_pulka import PulkaArchived
+
+TABLES_A_PAGE: Final = 100  # that are looked for at a time
+BOOKS_S: Final = 10.0  # seconds for the books to read one commit; it takes milliseconds
+LOOK_S: Final = 0.02  # seconds between two looks at them
+ANNULLED: Final = "PulkaAnnulled"  # the last event of a pulka that counts for nothing (4.2.16)
+
+#: `$1`: untouched since then, `$2`: but those.
+_DUE: Final = """
+FROM tables t JOIN audit_trail a USING (table_id, revision)
+WHERE t.status = 'over' AND t.at < $1 AND a.events <> 'PulkaArchived' AND t.table_id <> ALL($2)
+"""
+
+State = Literal["archived", "left"]
+Told = Callable[[str, str], None]
+
+
+class Moved(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of a table: `archived`, or `left` where it was and why (one word, and a sentence)."""
+
+    table: str
+    state: State
+    commits: int = 0
+    reason: str = ""
+    detail: str = ""
+
+
+class _Left(Exception):
+    """A table that is not archived now."""
+
+    def __init__(self, reason: str, detail: str) -> None:
+        super().__init__(detail)
+        self.reason = reason
+        self.detail = detail
+
+
+class Archiver:
+    """One run, and nobody else's at the same time (`Versions.alone`).
+
+    `connection` reads the books that everybody reads now; `log` is the operator's; `author` stands in the log. `told` hears of each step
+    that is about to be done: table and one word.
+    """
+
+    def __init__(  # noqa: PLR0913 - what to read, where to write, and who says so
+        self, log: EventLog, connection: Connection, own: OwnEvents, proofs: Proofs, folder: Path,
+        *, author: str, clock: Callable[[], int], told: Told = lambda _table, _step: None,
+    ) -> None:  # fmt: skip
+        self._log = log
+        self._books = connection
+        self._own = own
+        self._proofs = proofs
+        self._tree: tuple[Signed, merkle.Tree, dict[str, int]] | None = None  # the newest checkpoint's, with each table's place
+        self._folder = folder
+        self._author = author
+        self._clock = clock
+        self._told = told
+        self._archived: set[tuple[str, str]] | None = None  # what the ledger's own log knows, once it was read
+
+    async def count(self, older_than: int) -> int:
+        """How many tables `due` gives, about."""
+        begun = await asyncio.to_thread(archive_files.begun, self._folder)
+        over: int = await self._books.fetchval(f"SELECT count(*) {_DUE}", older_than, begun)
+        return len(begun) + over
+
+    async def due(self, older_than: int) -> AsyncIterator[tuple[str, int]]:
+        """The tables that a run would take, with how many commits each: those begun, then those over and untouched since `older_than`
+        (milliseconds since 1970), the longest first.
+        """
+        begun = await asyncio.to_thread(archive_files.begun, self._folder)
+        for table_id, table in sorted((await tables.load(self._books, begun)).items()):
+            yield table_id, table.revision
+        after = (0, "")
+        while True:
+            rows = await self._books.fetch(
+                f"SELECT t.table_id, t.at, t.revision {_DUE} AND (t.at, t.table_id) > ($3, $4) ORDER BY t.at, t.table_id LIMIT $5",
+                older_than,
+                begun,
+                *after,
+                TABLES_A_PAGE,
+            )
+            for row in rows:
+                yield row["table_id"], row["revision"]
+            if len(rows) < TABLES_A_PAGE:
+                return
+            after = (rows[-1]["at"], rows[-1]["table_id"])
+
+    async def move(self, table_id: str) -> Moved:
+        """Archive one table, or finish what was begun. Raises what the log and Postgres raise when they are away, and `OSError`."""
+        where = address.table(table_id)
+        try:
+            return await self._moved(where)
+        except _Left as left:
+            return Moved(table_id, "left", reason=left.reason, detail=left.detail)
+        except Conflict:
+            return Moved(table_id, "left", reason="in_use", detail="Somebody added to it just now.")
+
+    async def _moved(self, where: Address) -> Moved:
+        there = await self._records(where)
+        self._told(where.id, "verify")
+        table = await self._verified(where, there)
+        marked = is_mark(there[-1].data)
+        records = there[:-1] if marked else there
+        await asyncio.to_thread(archive_files.begin, self._folder, where.id)
+        if records:
+            kept = Kept(tuple(records), hash_of(records[-1].data), *await self._proved(where.id, hash_of(records[-1].data)))
+            self._told(where.id, "write")
+            await self._written(kept, marked=marked)
+        else:
+            kept = await self._read_back(where)
+        digest = await asyncio.to_thread(archive_files.digest_of, archive_files.file_of(self._folder, where.id))
+        self._told(where.id, "mark")
+        mark = there[-1] if marked else await self._marked(table, kept)
+        self._told(where.id, "books")
+        await self._books_have(where, mark)
+        self._told(where.id, "tell")
+        await self._tell(where, kept, digest)
+        self._told(where.id, "purge")
+        await self._log.purge(where, mark.sequence)
+        self._told(where.id, "finish")
+        await asyncio.to_thread(archive_files.finish, self._folder, where.id)
+        return Moved(where.id, "archived", len(kept.records))
+
+    async def _records(self, where: Address) -> list[Recorded]:
+        """What of the table lies in the log, as the leader has it."""
+        head = await self._log.head(where)
+        if head is None:
+            raise _Left("not_in_log", "The log has nothing of it.")
+        return await self._log.read(where, until=head.sequence)
+
+    async def _verified(self, where: Address, there: Sequence[Recorded]) -> Table:
+        """The table's row, once it is sure that the books have read all of the table, that it is over, and that everything holds."""
+        if await self._books.fetchval("SELECT count(*) FROM parked WHERE aggregate = $1", where.subject):
+            raise _Left("parked", "Some of its commits are parked; see to them first.")
+        if is_mark(there[-1].data):  # an interrupted run's, which the books may be just about to read
+            await self._books_have(where, there[-1])
+        table = (await tables.load(self._books, [where.id])).get(where.id)
+        if table is None or table.revision != there[-1].revision or table.hash != hash_of(there[-1].data):
+            raise _Left("books_behind", "The books have not read all of it.")
+        if table.status != "over":
+            raise _Left("in_play", "It is not settled.")
+        if there[0].revision == 1 or not is_mark(there[0].data):
+            rows = await read_rows(self._books, where)
+            report = await asyncio.to_thread(check, where, there, rows)
+            if not report.verified:
+                first = report.problems[0]
+                raise _Left("not_verified", f"revision {first.revision}: {first.code}: {first.message}")
+        return table
+
+    async def _proved(self, table_id: str, head: str) -> tuple[Signed | None, ExportedProof | None]:
+        """The newest checkpoint and the way to it, if it holds the table up to `head`."""
+        newest = await self._proofs.newest(self._books)
+        if not newest:
+            return None, None
+        leaf = await self._proofs.leaf(self._books, table_id, newest)
+        if leaf is None or leaf.head != head:
+            return None, None
+        if self._tree is None or self._tree[0].header.number != newest:
+            signed = await self._proofs.one(self._books, newest)
+            if signed is None:
+                return None, None
+            leaves = await self._proofs.leaves(self._books, newest)
+            tree = await asyncio.to_thread(tree_of, leaves)
+            self._tree = signed, tree, {one.table: place for place, one in enumerate(leaves)}
+        signed, tree, places = self._tree
+        if tree.root.hex() != signed.header.root:
+            raise _Left("not_verified", f"The leaves of checkpoint {newest} are not those that were signed.")
+        return signed, ExportedProof(leaf, path_in(tree, places[table_id]))
+
+    async def _written(self, kept: Kept, *, marked: bool) -> None:
+        """Let the file hold `kept`. Once the table is marked the file of before must hold it already, unless it is not there any more."""
+        path = archive_files.file_of(self._folder, kept.records[0].address.id)
+        if path.exists():
+            try:
+                if (await asyncio.to_thread(archive_files.read, path)).records == kept.records:
+                    return
+            except BadArchive:
+                if marked:
+                    raise _Left("archive_differs", f"{path} is damaged; the log still has the table. Remove the file.") from None
+            if marked:
+                raise _Left("archive_differs", f"{path} does not hold what the log does. Remove the file.")
+        await asyncio.to_thread(archive_files.write, self._folder, self._clock(), kept)
+        again = await asyncio.to_thread(archive_files.read, path)
+        if again.records != kept.records or again.head != kept.head:
+            raise _Left("archive_differs", f"{path} does not hold what was written to it.")
+
+    async def _read_back(self, where: Address) -> Kept:
+        """What an earlier run has written of a table that has left the log already."""
+        path = archive_files.file_of(self._folder, where.id)
+        try:
+            return await asyncio.to_thread(archive_files.read, path)
+        except (BadArchive, FileNotFoundError) as wrong:
+            raise _Left("archive_differs", f"It has left the log, and its file is not in order: {wrong}") from wrong
+
+    async def _marked(self, table: Table, kept: Kept) -> Recorded:
+        """Append the commit that stays."""
+        last = kept.records[-1]
+        annulled = any(name_of(event) == ANNULLED for event in decode(last.data).events)
+        event = PulkaArchived(len(kept.records), kept.head, self._author, annulled)
+        commit = Commit(
+            aggregate=last.address.subject,
+            revision=last.revision + 1,
+            schema=SCHEMA,
+            at=max(self._clock(), table.at),
+            actor=self._author,
+            command_id=f"archive:{last.address.id}",
+            command_digest="",
+            cause=None,
+            correlation=None,
+            prev_hash=kept.head,
+            events=(msgspec.Raw(encode_event(event)),),
+        )
+        return await self._log.append(last.address, encode(commit), last.sequence)
+
+    async def _books_have(self, where: Address, mark: Recorded) -> None:
+        """Wait until the books have read the mark, and until that is on their disk: a checkpoint must not lie on a commit that is gone."""
+        try:
+            async with asyncio.timeout(BOOKS_S):
+                while True:
+                    found = (await tables.load(self._books, [where.id])).get(where.id)
+                    if found is not None and found.hash == hash_of(mark.data):
+                        break
+                    await asyncio.sleep(LOOK_S)
+        except TimeoutError:
+            raise _Left("books_behind", "The books have not read its last commit; the next run goes on here.") from None
+        await self._books.execute("SET synchronous_commit = on")
+        await self._books.execute("SELECT pg_current_xact_id()")  # a commit that waits for the disk, and with it for all before it
+
+    async def _tell(self, where: Address, kept: Kept, digest: str) -> None:
+        file = f"{where.id[0]}/{where.id}{archive_files.ENDING}"
+        event = TableArchived(where.id, file, digest, len(kept.records), kept.head, self._author)
+        if self._archived is None:
+            self._archived = {(one.table, one.digest) for _, one in await self._own.read(ARCHIVE) if isinstance(one, TableArchived)}
+        if (where.id, digest) not in self._archived:
+            await self._own.append(ARCHIVE, f"archived:{where.id}:{digest}", self._clock(), event)
+            self._archived.add((where.id, digest))

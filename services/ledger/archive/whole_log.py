@@ -1,0 +1,95 @@
+"""The log with the archive behind it: an archived table is read as if it had never left."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+from services.ledger.archive import archive_files
+from services.ledger.archive.archive_files import BadArchive, is_mark
+from shared.eventlog.port import FOLLOW_BATCH, EventLog, Recorded, Unavailable
+from shared.events.address import Address
+from shared.projections.filling import Archive
+from shared.web.settings import Settings
+
+
+class NotInArchive(Unavailable):
+    """The table's commits lie in an archive that is not here, or is damaged."""
+
+
+def archive_folder(settings: Settings) -> Path | None:
+    """Where the settings say that archived tables are."""
+    return Path(settings.archive_dir).expanduser() if settings.archive_dir else None
+
+
+def archived_in(log: EventLog, settings: Settings) -> Archive | None:
+    """What a filling of the books has to read before `log`; None where the settings name no archive."""
+    folder = archive_folder(settings)
+    return None if folder is None else archive_files.batches(log, folder)
+
+
+class WholeLog:
+    """An `EventLog` whose `read` knows the archive in `folder`, None where there is none; everything else is the log's own."""
+
+    def __init__(self, log: EventLog, folder: Path | None) -> None:
+        self._log = log
+        self._folder = folder
+
+    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Recorded]:
+        """See `EventLog.read`. Raises `NotInArchive` besides."""
+        there = await self._log.read(address, after, until)
+        if not there or there[0].revision == 1 or there[0].sequence == after + 1 or not is_mark(there[0].data):
+            return there
+        return [*(one for one in await self._archived(address) if after < one.sequence < there[0].sequence), *there]
+
+    async def _archived(self, address: Address) -> list[Recorded]:
+        if self._folder is None:
+            raise NotInArchive(f"{address.subject} lies in the archive, and PULKA_ARCHIVE_DIR is not set")
+        path = archive_files.file_of(self._folder, address.id)
+        try:
+            return list((await asyncio.to_thread(archive_files.read, path)).records)
+        except FileNotFoundError:
+            raise NotInArchive(f"{address.subject} lies in an archive, and {path} is not there") from None
+        except BadArchive as wrong:
+            raise NotInArchive(str(wrong)) from wrong
+
+    async def append(self, address: Address, data: bytes, expected: int) -> Recorded:
+        """See `EventLog.append`."""
+        return await self._log.append(address, data, expected)
+
+    async def head(self, address: Address) -> Recorded | None:
+        """See `EventLog.head`."""
+        return await self._log.head(address)
+
+    def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Recorded], None]:
+        """See `EventLog.follow`."""
+        return self._log.follow(stream, after, batch)
+
+    def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Recorded, None]:
+        """See `EventLog.watch`."""
+        return self._log.watch(address, after)
+
+    def connected(self) -> bool:
+        """See `EventLog.connected`."""
+        return self._log.connected()
+
+    def durability(self) -> str:
+        """See `EventLog.durability`."""
+        return self._log.durability()
+
+    async def last_sequence(self, stream: str) -> int:
+        """See `EventLog.last_sequence`."""
+        return await self._log.last_sequence(stream)
+
+    async def next_after(self, stream: str, after: int) -> int:
+        """See `EventLog.next_after`."""
+        return await self._log.next_after(stream, after)
+
+    async def purge(self, address: Address, before: int) -> int:
+        """See `EventLog.purge`."""
+        return await self._log.purge(address, before)
+
+    async def close(self) -> None:
+        """See `EventLog.close`."""
+        await self._log.close()

@@ -1,0 +1,1 @@
+"""What proves the books: verification, signed checkpoints, proofs, and exports for strangers."""

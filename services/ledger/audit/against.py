@@ -1,0 +1,86 @@
+"""Holding log and rows against what was signed: a checkpoint's file that was kept elsewhere, and the row of all checkpoints in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from services.ledger.audit.proofs import Proofs
+from services.ledger.own_events import CHECKPOINTS, OwnEvents
+from services.ledger.readers import Readers
+from shared.eventlog.port import EventLog
+from shared.events.chain import Problem, verify_chain
+from shared.events.checkpoint_document import KeptCheckpoint, Leaf, Signed, root_over, wrong_in_row, wrong_with_kept
+from shared.events.ledger_events import CheckpointSigned
+
+UNDER_WAY_MS: Final = 60_000  # before a checkpoint, in which a table's first commit may have been dated and not yet stored
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A kept checkpoint that was found to be genuine, its leaves by table."""
+
+    number: int
+    at: int
+    key: str
+    leaves: Mapping[str, Leaf]
+
+    def should_hold(self, began: int) -> bool:
+        """Whether a table whose first commit is of `began` (milliseconds since 1970) must be among the leaves."""
+        return began < self.at - UNDER_WAY_MS
+
+
+async def signed_in(log: EventLog) -> list[CheckpointSigned]:
+    """All checkpoints that the log has. Raises `Unavailable`."""
+    return [event for _, event in await OwnEvents(log).read(CHECKPOINTS) if isinstance(event, CheckpointSigned)]
+
+
+async def wrong_with_signed(log: EventLog, readers: Readers, proofs: Proofs, keys: frozenset[str]) -> list[Problem]:
+    """What is wrong with the checkpoints in log and rows; `revision` in a problem is a checkpoint's number.
+
+    Codes: those of `wrong_in_row`, of the chain of their commits, and `rows_differ`. `keys` (public, hex): none, then whichever they name.
+    """
+    chain = verify_chain([recorded.data for recorded in await log.read(CHECKPOINTS)], CHECKPOINTS.subject)
+    if not chain.verified:
+        return list(chain.problems)
+    events = await signed_in(log)
+    row = [Signed(event.signed, event.signature) for event in events]
+    problems = wrong_in_row(row, keys)
+    async with readers.reading() as connection:
+        newest = await proofs.newest(connection)
+        known = await proofs.page(connection, None, newest) if newest else []
+        leaves = await proofs.leaves(connection, newest) if newest else []
+    known.reverse()
+    problems += [
+        Problem(number, "rows_differ", f"The rows have another checkpoint {number} than the log.")
+        for number, (ours, theirs) in enumerate(zip(row, known, strict=False), 1)
+        if ours != theirs
+    ]
+    if len(known) > len(row):
+        problems.append(Problem(len(row) + 1, "missing", f"The rows have {len(known)} checkpoints, the log {len(row)}."))
+    elif known and not problems and root_over(leaves) != row[len(known) - 1].header.root:
+        problems.append(Problem(len(known), "rows_differ", "The rows of its leaves are not those that were signed."))
+    return problems
+
+
+def wrong_with_file(kept: KeptCheckpoint, events: list[CheckpointSigned], keys: frozenset[str]) -> list[Problem]:
+    """Whether a kept file is a checkpoint of this club's: signed by one of `keys`, with the leaves that were, and the one in the log.
+
+    Without `keys` it must be signed by a key that signed one in the log, where there are any. Codes: those of `wrong_with_kept`;
+    `checkpoint_unknown`: the log does not have it, so that either is not what it claims to be; `checkpoint_other`: it has another.
+    """
+    if problems := wrong_with_kept(kept, keys or frozenset(event.key for event in events)):
+        return problems
+    number = kept.checkpoint.header.number
+    if number > len(events):
+        return [Problem(number, "checkpoint_unknown", f"The log has {len(events)} checkpoints, and not number {number}.")]
+    if events[number - 1].signed != kept.signed:
+        return [Problem(number, "checkpoint_other", f"The log has another checkpoint {number} than this file.")]
+    return []
+
+
+def held_to(kept: KeptCheckpoint) -> Kept:
+    """A file in which nothing was found to be wrong."""
+    header = kept.checkpoint.header
+    return Kept(header.number, header.at, header.key, {leaf.table: leaf for leaf in kept.leaves})

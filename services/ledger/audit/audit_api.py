@@ -1,0 +1,90 @@
+"""Proofs over HTTP (docs/formats.md: Checkpoints and proofs): what was signed, that a commit is in it, a deal dealt again, a table."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any, Final
+
+import msgspec
+from litestar import Response, get
+from litestar.di import NamedDependency
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath, FromQuery, QueryParameter
+from litestar.response import Stream
+
+from services.ledger.api import LARGEST_PAGE, NO_STORE, PAGE
+from services.ledger.audit.proof_reads import ProofReads
+from shared.events.checkpoint_document import Signed, key_id
+from shared.web.auth import Caller
+from shared.web.paging import from_cursor, to_cursor
+from shared.web.problems import Problem
+
+NDJSON: Final = "application/x-ndjson"
+Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_PAGE)]
+Revision = Annotated[int, QueryParameter(name="revision", ge=1)]
+Number = Annotated[int | None, QueryParameter(name="checkpoint", ge=1)]
+
+
+def proof_routes(reads: Callable[[], ProofReads]) -> list[HTTPRouteHandler]:
+    """What is proved to anybody; `reads()` raises 503 `unavailable` before the service has started."""
+
+    @get("/v1/ledger/checkpoints", tags=["ledger"], summary="Signed checkpoints, newest first")
+    async def checkpoints(*, cursor: FromQuery[str | None] = None, limit: Limit = PAGE) -> dict[str, Any]:
+        at = reads()
+        before = None if cursor is None else from_cursor(cursor, int)
+        async with at.desk.readers.reading() as connection:
+            found = await at.proofs.page(connection, before, limit + 1)
+        page = found[:limit]
+        following = to_cursor(page[-1].header.number) if len(found) > limit else None
+        return {"checkpoints": [shown(one) for one in page], "cursor": following}
+
+    @get("/v1/ledger/checkpoints/{number:int}", tags=["ledger"], summary="One signed checkpoint")
+    async def checkpoint(number: FromPath[int]) -> dict[str, Any]:
+        at = reads()
+        async with at.desk.readers.reading() as connection:
+            found = await at.proofs.one(connection, number) if 0 < number < 1 << 63 else None
+        if found is None:
+            raise Problem(404, "no_such_checkpoint", "There is no such checkpoint.")
+        return shown(found)
+
+    @get("/v1/ledger/tables/{table_id:str}/audit/proof", tags=["ledger"], summary="That a commit is in a signed checkpoint")
+    async def proof(
+        table_id: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        revision: Revision,
+        *,
+        number: Number = None,
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[dict[str, Any]]:
+        at = reads()
+        async with at.desk.table(table_id, viewer, at_least) as (connection, seen):
+            found = await at.proof(connection, seen, revision, number)
+        return Response(msgspec.to_builtins(found), headers=seen.headers | NO_STORE)
+
+    @get("/v1/ledger/tables/{table_id:str}/audit/deals/{number:int}", tags=["ledger"], summary="A revealed deal, dealt once more")
+    async def deal(
+        table_id: FromPath[str], number: FromPath[int], viewer: NamedDependency[Caller | None], at_least: FromQuery[str | None] = None
+    ) -> Response[dict[str, Any]]:
+        at = reads()
+        async with at.desk.table(table_id, viewer, at_least) as (_, seen):
+            if not 0 < number <= seen.sight.last_deal:
+                raise Problem(404, "no_such_deal", "No such deal is over and revealed to you.")
+        return Response(msgspec.to_builtins(await at.deal(seen.sight.table, number)), headers=seen.headers | NO_STORE)
+
+    @get("/v1/ledger/tables/{table_id:str}/audit/export", tags=["ledger"], summary="A finished table, to be checked elsewhere")
+    async def export(table_id: FromPath[str], viewer: NamedDependency[Caller | None], at_least: FromQuery[str | None] = None) -> Stream:
+        at = reads()
+        async with at.desk.table(table_id, viewer, at_least) as (connection, seen):
+            if seen.sight.table.status != "over":
+                raise Problem(409, "pulka_goes_on", "A table is exported once its pulka is over.", revision=seen.revision)
+            pieces: AsyncIterator[bytes] = await at.export(connection, seen.sight.table)
+        name = {"Content-Disposition": f'attachment; filename="{table_id}.ndjson"'}
+        return Stream(pieces, media_type=NDJSON, headers=seen.headers | NO_STORE | name)
+
+    return [checkpoints, checkpoint, proof, deal, export]
+
+
+def shown(signed: Signed) -> dict[str, Any]:
+    """A checkpoint as a client gets it: what it says, read, and the text and signature to check."""
+    header = signed.header
+    return {**msgspec.to_builtins(header), "key_id": key_id(header.key), "signed": signed.signed, "signature": signed.signature}

@@ -1,0 +1,1 @@
+"""The books in files for others: NDJSON, CSV, Parquet."""

@@ -1,0 +1,101 @@
+"""Exports over HTTP (docs/formats.md: Exports): the books to carry away, streamed, and gone on with after an interruption."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import Annotated, Final
+
+import structlog
+from litestar import Response, get
+from litestar.di import NamedDependency
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath, FromQuery, QueryParameter
+from litestar.response import Stream
+
+from services.ledger.desk import Desk, as_of
+from services.ledger.exports import export_rows
+from services.ledger.exports.export_files import FormName, NoSuchForm, form_of, one_part, written
+from services.ledger.exports.export_rows import Place, Scope, What
+from shared.projections.projection import Connection
+from shared.projections.status import PASSING
+from shared.web.auth import OPERATE, READ, Caller
+from shared.web.paging import from_cursor, to_cursor
+from shared.web.problems import malformed
+
+AT_ONCE: Final = 2  # parts read at a time by all exports together: six of the eight connections are left to everybody else
+LARGEST_PART: Final = 1000  # deals, pulkas or lines: some five thousand entries, which are held for a moment
+
+Limit = Annotated[int | None, QueryParameter(ge=1, le=LARGEST_PART)]
+
+log = structlog.get_logger(__name__)
+
+
+def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
+    """The handler; `desk()` raises 503 `unavailable` before the service has started."""
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    @asynccontextmanager
+    async def reading() -> AsyncIterator[Connection]:
+        async with turns, desk().readers.reading() as connection:
+            yield connection
+
+    @get("/v1/ledger/export/{what:str}", tags=["ledger"], summary="Entries, deals, score files or statement lines, all of them")
+    async def export(
+        what: FromPath[What],
+        viewer: NamedDependency[Caller | None],
+        *,
+        format: FromQuery[FormName] = "ndjson",  # noqa: A002 - the parameter's name in the contract
+        player: FromQuery[str | None] = None,
+        cursor: FromQuery[str | None] = None,
+        limit: Limit = None,
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[bytes] | Stream:
+        scope = _scope(viewer, player)
+        place = None if cursor is None else from_cursor(cursor, Place)
+        try:
+            form = form_of(format, what, player, resumed=place is not None)
+        except NoSuchForm as wrong:
+            raise malformed("format", str(wrong)) from None
+        await desk().reached(at_least)
+        newness: dict[str, str] = {}
+        if place is None:
+            async with reading() as connection:
+                place, newness["Pulka-As-Of"] = await export_rows.beginning(connection), str(await as_of(connection))
+        headers = newness | {
+            "Cache-Control": "no-store, no-transform",
+            "X-Accel-Buffering": "no",  # a proxy that gathered it all would be the only one to do so
+            "Content-Disposition": f'attachment; filename="{what}.{format}"',
+        }
+        if limit is None:
+            return Stream(_told(written(reading, what, scope, place, form)), media_type=form.media_type, headers=headers)
+        data, following = await one_part(reading, what, scope, place, form, limit)
+        if following is not None:
+            headers["Pulka-Cursor"] = to_cursor(following)
+        return Response(data, media_type=form.media_type, headers=headers)
+
+    return [export]
+
+
+def _scope(caller: Caller | None, player: str | None) -> Scope:
+    """An operator sees everything; others their own pulkas, and what everybody may look at once it is over. Raises 400, 403."""
+    if player is not None and "\0" in player:
+        raise malformed("player", "no player is called so")
+    if caller is None:
+        return Scope(player=player)
+    if OPERATE in caller.scopes:
+        return Scope(caller.player, everything=True, player=player)
+    caller.require(READ)
+    return Scope(caller.player, player=player)
+
+
+async def _told(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """`pieces`; when something is wrong in the middle the log says so, and the connection breaks off, so that nobody takes it for whole."""
+    async with aclosing(pieces):
+        try:
+            async for piece in pieces:
+                yield piece
+        except PASSING as wrong:
+            log.warning("export_broken_off", reason=type(wrong).__name__)
+            raise

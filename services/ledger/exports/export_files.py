@@ -1,0 +1,51 @@
+"""An export as one stream of bytes in the form that was asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import Final, Literal, TypeAlias, cast
+
+from services.ledger.exports.export_forms import Csv, Form, Ndjson
+from services.ledger.exports.export_rows import COLUMNS, Place, Reading, Scope, What, parts
+
+FormName: TypeAlias = Literal["ndjson", "csv", "parquet"]
+_PARQUET: Final = "services.ledger.exports.export_parquet"
+
+
+class NoSuchForm(Exception):
+    """Deal records and score files are documents and no rows: they have no form but NDJSON."""
+
+
+def form_of(name: FormName, what: What, player: str | None, *, resumed: bool) -> Form:
+    """The form called `name` for rows of `what`; `resumed`: they follow others. Raises `NoSuchForm`."""
+    if name == "ndjson":
+        return Ndjson(what, player, resumed=resumed)
+    if what not in COLUMNS:
+        raise NoSuchForm(f"{what} are documents; they come as ndjson only")
+    if name == "csv":
+        return Csv(what, resumed=resumed)
+    parquet = importlib.import_module(_PARQUET)  # when it is asked for: no ledger needs to hold Arrow's 40 MB for nothing
+    return cast("Callable[[str], Form]", parquet.Parquet)(what)
+
+
+async def written(reading: Reading, what: What, scope: Scope, place: Place, form: Form) -> AsyncGenerator[bytes, None]:
+    """Everything after `place`, bit by bit. Raises what `reading` raises: then the end is missing, and a reader must be told."""
+    yield form.head(place)
+    async with aclosing(parts(reading, what, scope, place)) as found:
+        async for part in found:
+            place = part.place
+            if data := form.rows(part.rows, place):
+                yield data
+    yield form.end(place)
+
+
+async def one_part(reading: Reading, what: What, scope: Scope, place: Place, form: Form, size: int) -> tuple[bytes, Place | None]:
+    """At most `size` units after `place` as a file of their own, and the place after them; None when there is nothing more."""
+    async with aclosing(parts(reading, what, scope, place, size)) as found:
+        part = await anext(found, None)
+    if part is None:
+        return form.head(place) + form.end(place), None
+    written_down = [form.head(place), form.rows(part.rows, part.place)]
+    return b"".join([*written_down, form.end(part.place)]), part.place

@@ -1,0 +1,106 @@
+"""How exported rows are written down: NDJSON, which can be gone on with; CSV for spreadsheets. Parquet has a file of its own.
+
+A form writes bytes bit by bit and keeps none of them: `head`, then `rows` part by part, then `end`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from services.ledger.exports.export_rows import COLUMNS, Kind, Place
+from shared.web.paging import to_cursor
+
+NDJSON: Final = "application/x-ndjson"
+CSV: Final = "text/csv; charset=utf-8; header=present"
+RISKY: Final = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet may take for the beginning of a formula
+GUARD: Final = "'"
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class Form(Protocol):
+    """Writes rows down."""
+
+    @property
+    def media_type(self) -> str:
+        """What it is, for HTTP."""
+        ...
+
+    def head(self, place: Place) -> bytes:
+        """What comes before the first row; `place` is there."""
+        ...
+
+    def rows(self, rows: Sequence[Mapping[str, Any]], place: Place) -> bytes:
+        """Some rows; `place` is the one after them."""
+        ...
+
+    def end(self, place: Place) -> bytes:
+        """What comes after the last row."""
+        ...
+
+
+class Ndjson:
+    """One object a line. The first says what it is, `cursor` (there too) where one can go on, the last how many rows there were in all."""
+
+    media_type = NDJSON
+
+    def __init__(self, what: str, player: str | None, *, resumed: bool) -> None:
+        self._first = None if resumed else {"format": 1, "what": what, "player": player}
+
+    def head(self, place: Place) -> bytes:
+        """Nothing when it goes on."""
+        return b"" if self._first is None else _line({"export": self._first | {"cursor": to_cursor(place)}})
+
+    def rows(self, rows: Sequence[Mapping[str, Any]], place: Place) -> bytes:
+        """The rows, and where one can go on after them."""
+        return b"".join([*map(_line, rows), _line({"cursor": to_cursor(place)})])
+
+    def end(self, place: Place) -> bytes:
+        """Without this line something is missing."""
+        return _line({"end": {"rows": place.rows}})
+
+
+class Csv:
+    """RFC 4180 in UTF-8. A text that a spreadsheet could run as a formula begins with an apostrophe; null is an empty cell."""
+
+    media_type = CSV
+
+    def __init__(self, what: str, *, resumed: bool) -> None:
+        self._columns: Mapping[str, Kind] = COLUMNS[what]
+        self._resumed = resumed
+
+    def head(self, place: Place) -> bytes:  # noqa: ARG002 - see `rows`
+        """The names of the columns, but not when it goes on."""
+        return b"" if self._resumed else _written([list(self._columns)])
+
+    def rows(self, rows: Sequence[Mapping[str, Any]], place: Place) -> bytes:  # noqa: ARG002 - a spreadsheet has no use for it
+        """One line a row."""
+        return _written([[_cell(row[name], kind) for name, kind in self._columns.items()] for row in rows])
+
+    def end(self, place: Place) -> bytes:  # noqa: ARG002 - see `rows`
+        """Nothing."""
+        return b""
+
+
+def _line(document: Mapping[str, Any]) -> bytes:
+    return _encode(document) + b"\n"
+
+
+def _written(rows: Sequence[Sequence[object]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+def _cell(value: object, kind: Kind) -> object:
+    """An exact number is text that holds nothing but digits, a sign and a stroke; every other text is guarded."""
+    if value is None:
+        return ""
+    if kind == "flag":
+        return "true" if value else "false"
+    return GUARD + value if kind == "text" and isinstance(value, str) and value.startswith(RISKY) else value

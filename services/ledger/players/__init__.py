@@ -1,0 +1,1 @@
+"""What becomes of players over many pulkas: figures, ratings, standings."""

@@ -1,0 +1,36 @@
+"""The part of the page that tells a pulka under another convention: deal by deal what was written and what would have been."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from services.ledger.sheet.page import contract_told, table, text, with_minus
+from services.ledger.sheet.sheet_words import convention_name, word
+from shared.rules.scorer_words import Lang, signed
+from shared.rules.what_if import Compared
+from shared.rules.what_if_words import deal_lines, ending_line, head_lines
+
+
+def comparison(compared: Compared, names: Sequence[str], lang: Lang) -> Iterator[str]:
+    """What is compared, when it would have ended, the results side by side, and every deal."""
+    yield f"<section><h2>{text(word(lang, 'comparison'))}</h2>"
+    for line in (*head_lines(compared, convention_name(lang, compared.convention.preset), lang), ending_line(compared, lang)):
+        yield f"<p>{text(line)}</p>"
+    rows = [
+        [text(name), text(with_minus(was)), text(with_minus(would)), f"<b>{text(signed(would - was))}</b>"]
+        for name, was, would in zip(names, compared.was.rounded, compared.would_be.rounded, strict=True)
+    ]
+    head = [word(lang, key) for key in ("player", "was", "would", "difference")]
+    yield from table(map(text, head), rows, dict.fromkeys((1, 2, 3), "number"))
+    yield f"</section><section><h2>{text(word(lang, 'deals'))}</h2>"
+    told = [
+        [
+            str(deal.number),
+            text(contract_told(lang, deal.outcome)),
+            "" if deal.outcome.declarer is None else text(names[deal.outcome.declarer]),
+            f"<ul>{''.join(f'<li>{text(line)}</li>' for line in deal_lines(deal, names, lang))}</ul>",
+        ]
+        for deal in compared.deals
+    ]
+    yield from table((text(word(lang, key)) for key in ("deal", "contract", "declarer", "entries")), told, {0: "number", 1: "contract"})
+    yield "</section>"

@@ -1,0 +1,209 @@
+"""The sheet as a page to print: the drawn pulka, the deals with the tournament's column (4.2.11) and every entry, the settlement.
+
+One HTML document without scripts or anything to load. It is XML too, so that whoever wants can read it by machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from services.ledger.sheet.drawn_sheet import drawn_sheet, names_shown, signed, state
+from services.ledger.sheet.page import STYLE, contract_told, signed_text, table, text, with_minus
+from services.ledger.sheet.printed_comparison import comparison
+from services.ledger.sheet.sheet_words import convention_name, deals_counted, word
+from shared.rules import amount as amounts
+from shared.rules import scorer_words
+from shared.rules.amount import Amount, written
+from shared.rules.convention import PRESETS, Convention
+from shared.rules.option_sources import differences
+from shared.rules.outcome import DealOutcome
+from shared.rules.scorer_words import Lang
+from shared.rules.what_if import Compared
+
+
+class PrintedTerms(NamedTuple):
+    """What the pulka was agreed on; `stake` is what a whist is worth; `at`, milliseconds since 1970, when it stood so, None if unknown."""
+
+    convention: Convention
+    target: int | None = None
+    stake: Amount | None = None
+    at: int | None = None
+
+
+class PrintedDeal(NamedTuple):
+    """A deal of the page, with its number and its outcome."""
+
+    number: int
+    outcome: DealOutcome
+
+
+def printed_sheet(
+    score: Mapping[str, Any],
+    deals: Sequence[PrintedDeal],
+    terms: PrintedTerms,
+    names: Sequence[str] | None = None,
+    lang: Lang = "en",
+    compared: Compared | None = None,
+) -> bytes:
+    """The page of `score`, the object of `pulka score`, whose `deals` are told by `deals` in the same order; `names` by seat.
+
+    `compared`: `score` is what another convention makes of the deals, that of `terms`; each entry is told beside the one that was written.
+    """
+    shown = names_shown(names, len(score["sheet"]["pool"]), lang)
+    heading = word(lang, "heading", players=len(shown), convention=convention_name(lang, terms.convention.preset))
+    heading += word(lang, "to", target=terms.target) if terms.target is not None else ""
+    heading = heading if compared is None else word(lang, "as", heading=heading)
+    parts = [
+        "<!DOCTYPE html>",
+        f'<html xmlns="http://www.w3.org/1999/xhtml" lang="{lang}">',
+        f'<head><meta charset="utf-8"/><meta name="viewport" content="width=device-width, initial-scale=1"/><title>{text(heading)}</title>',
+        f"<style>{STYLE}</style></head>",
+        f"<body><header><h1>{text(heading)}</h1>",
+        *(f'<p class="quiet">{text(line)}</p>' for line in _told(score, terms, lang)),
+        f"</header><main><figure>{drawn_sheet(score, terms.target, names, lang).decode()}</figure>",
+        *_settlement(score, shown, lang),
+        *(_deals(score, deals, shown, lang) if compared is None else comparison(compared, shown, lang)),
+        *(_corrections(score, shown, lang) if compared is None else ()),  # those are of the result as it was played
+        *_infractions(deals, shown, lang),
+        *_kept(score, shown, lang),
+        f'<p class="quiet">{text(word(lang, "printed"))}</p></main></body></html>',
+    ]
+    return ("\n".join(parts) + "\n").encode()
+
+
+def said(lang: Lang, entry: Mapping[str, Any], names: Sequence[str]) -> str:
+    """An entry in words, as HTML: whose column, how much, the rule and why."""
+    column = word(lang, entry["column"], name=names[entry["on"]] if "on" in entry else "")
+    why = f'<span class="rule">{text(scorer_words.reason_named(lang, entry["why"], names))} ({text(entry["rule"])})</span>'
+    return f"{text(names[entry['seat']])}, {text(column)}: <b>{text(signed_text(entry['amount']))}</b>: {why}"
+
+
+def _told(score: Mapping[str, Any], terms: PrintedTerms, lang: Lang) -> Iterator[str]:
+    """What stands under the heading."""
+    parts = [deals_counted(lang, len(score["deals"])), state(score, lang)]
+    if terms.stake is not None:
+        parts.append(word(lang, "stake", stake=written(terms.stake)))
+    if "section" in score:
+        number = score["section"]
+        parts.append(word(lang, "section", number=number, count=len(score["sections"]), first=score["sections"][number - 1]["first_deal"]))
+    if terms.at:
+        parts.append(word(lang, "as_of", at=_when(terms.at)))
+    yield " · ".join(parts)
+    preset = terms.convention.preset
+    if found := differences(PRESETS[preset], terms.convention):
+        options = "; ".join(f"{line.option} {_value(line.value)}" for _, line in found)
+        yield word(lang, "differs", preset=convention_name(lang, preset), options=options)
+    if "kept" in score:
+        yield word(lang, "kept_why")
+
+
+def _when(at: int) -> str:
+    """A time of the log, milliseconds since 1970, to the minute."""
+    return f"{datetime.fromtimestamp(at // 1000, UTC):%Y-%m-%d %H:%M}"
+
+
+def _value(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _settlement(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterator[str]:
+    sheet, settled = score["sheet"], score["settlement"]
+    paid = ["payments"] if "payments" in settled else []
+    head = [word(lang, key) for key in ("player", "pool", "mountain", "settled", "net", "rounded", *paid)]
+    rows = [
+        [
+            text(name),
+            *(text(with_minus(column[seat])) for column in (sheet["pool"], sheet["mountain"], settled["mountain"], settled["net"])),
+            f"<b>{text(signed(settled['rounded'][seat]))}</b>",
+            *(text(with_minus(settled[key][seat])) for key in paid),
+        ]
+        for seat, name in enumerate(names)
+    ]
+    now = "" if score["closed"] else f' <span class="quiet">{text(word(lang, "if_now"))}</span>'
+    yield f"<section><h2>{text(word(lang, 'settlement'))}{now}</h2>"
+    yield from table(map(text, head), rows, dict.fromkeys(range(1, len(head)), "number"))
+    yield "</section>"
+
+
+def _deals(score: Mapping[str, Any], deals: Sequence[PrintedDeal], names: Sequence[str], lang: Lang) -> Iterator[str]:
+    yield f"<section><h2>{text(word(lang, 'deals'))}</h2>"
+    if not deals:
+        yield f"<p>{text(word(lang, 'no_deals'))}</p>"
+    else:
+        head = [word(lang, key) for key in ("deal", "contract", "dealer", "declarer", "calls", "tricks", "entries")]
+        rows = [_deal(wrote, deal, names, lang) for wrote, deal in zip(score["deals"], deals, strict=True)]
+        yield from table(map(text, head), rows, {0: "number", 1: "contract", 5: "tricks"})
+    yield "</section>"
+
+
+def _deal(wrote: Mapping[str, Any], deal: PrintedDeal, names: Sequence[str], lang: Lang) -> list[str]:
+    outcome = deal.outcome
+    calls = [f"{names[seat]} {word(lang, call)}" for seat, call in enumerate(outcome.calls) if call is not None]
+    entries = "".join(f"<li>{said(lang, entry, names)}</li>" for entry in wrote["entries"])
+    return [
+        str(deal.number),
+        text(contract_told(lang, outcome)),
+        text(names[outcome.dealer]),
+        "" if outcome.declarer is None else text(names[outcome.declarer]),
+        text(", ".join(calls)),
+        text(" ".join(map(str, outcome.tricks))),
+        f"<ul>{entries}</ul>" if entries else text(word(lang, "nothing")),
+    ]
+
+
+def _infractions(deals: Sequence[PrintedDeal], names: Sequence[str], lang: Lang) -> Iterator[str]:
+    """What went wrong at the table, deal by deal: the rule, who, and the words of a ruling."""
+    rows = [
+        [str(deal.number), text(word(lang, "of", rule=one.rule, name=names[one.seat])), text(one.reason)]
+        for deal in deals
+        for one in deal.outcome.infractions
+    ]
+    if rows:
+        yield f"<section><h2>{text(word(lang, 'infractions'))}</h2>"
+        yield from table((text(word(lang, "deal")), "", ""), rows, {0: "number"})
+        yield "</section>"
+
+
+def _corrections(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterator[str]:
+    """What came after the settlement: each correction with author and reason, an annulment, and what stands now (4.2.16)."""
+    corrections, annulled = score.get("corrections", ()), score.get("annulled")
+    if not corrections and not annulled:
+        return
+    if score.get("section", 0) != len(score.get("sections", ())):
+        return  # an earlier section was not settled; its seats are other ones
+    now = [amounts.read(whists, "net") for whists in score["settlement"]["net"]]
+    rows: list[list[str]] = []
+    for one in corrections:
+        given = [amounts.read(amount, "amounts") for amount in one["amounts"]]
+        now = [was + more for was, more in zip(now, given, strict=True)]
+        rows.append([_when(one["at"]), text(one["author"]), text(one["reason"]), *(text(scorer_words.signed(amount)) for amount in given)])
+    if annulled:
+        now = [0] * len(names)
+        told = f"{word(lang, 'annulled')}: {annulled['reason']}"
+        rows.append([_when(annulled["at"]), text(annulled["author"]), text(told), *("" for _ in names)])
+    rows.append(["", "", f"<b>{text(word(lang, 'stands'))}</b>", *(f"<b>{text(scorer_words.signed(amount))}</b>" for amount in now)])
+    head = ["", word(lang, "author"), word(lang, "reason"), *names]
+    yield f"<section><h2>{text(word(lang, 'corrections'))}</h2>"
+    yield from table(map(text, head), rows, dict.fromkeys(range(3, len(head)), "number"))
+    yield "</section>"
+
+
+def _kept(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterator[str]:
+    """Where the players keep the sheet themselves: every entry, correction and fine, as they wrote them."""
+    rows = [
+        [
+            str(one["deal"]),
+            text(names[one["seat"]]),
+            text(word(lang, one["column"], name=names[one["on"]] if "on" in one else "")),
+            text(signed_text(one["amount"])),
+        ]
+        for one in score.get("kept", ())
+    ]
+    if rows:
+        yield f"<section><h2>{text(word(lang, 'kept'))}</h2>"
+        yield from table((text(word(lang, "deal")), "", "", ""), rows, {0: "number", 3: "number"})
+        yield "</section>"

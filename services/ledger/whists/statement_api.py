@@ -1,0 +1,59 @@
+"""The double entry over HTTP (docs/formats.md: Statements): what a player won and lost, and what was posted for a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from litestar import Response, get
+from litestar.di import NamedDependency
+from litestar.handlers import HTTPRouteHandler
+from litestar.params import FromPath, FromQuery
+
+from services.ledger.api import NO_STORE, PAGE, Limit, known
+from services.ledger.desk import Desk, as_of, reader_of
+from services.ledger.whists import statement_lines
+from shared.web.auth import Caller
+from shared.web.paging import from_cursor, to_cursor
+
+
+def statement_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
+    """The handlers; `desk()` raises 503 `unavailable` before the service has started."""
+
+    @get("/v1/ledger/players/{player:str}/statement", tags=["ledger"], summary="What a player won and lost, pulka by pulka")
+    async def of_player(
+        player: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        *,
+        cursor: FromQuery[str | None] = None,
+        limit: Limit = PAGE,
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[dict[str, Any]]:
+        known(player)
+        before = None if cursor is None else from_cursor(cursor, tuple[int, str])
+        at = desk()
+        await at.reached(at_least)
+        async with at.readers.reading() as connection:
+            shown = await statement_lines.page(connection, player, reader_of(viewer), before, limit)
+            newest = await as_of(connection)
+        last = shown["pulkas"][-1] if shown.pop("more") else None
+        following = None if last is None else to_cursor((last["at"], last["table_id"]))
+        return Response({**shown, "cursor": following, "as_of": newest}, headers=NO_STORE)
+
+    @get("/v1/ledger/tables/{table_id:str}/statement", tags=["ledger"], summary="What was posted for a table: settlement, corrections")
+    async def of_table(
+        table_id: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        *,
+        cursor: FromQuery[str | None] = None,
+        limit: Limit = PAGE,
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[dict[str, Any]]:
+        after = 0 if cursor is None else from_cursor(cursor, int)
+        async with desk().table(table_id, viewer, at_least) as (connection, seen):
+            found, results = await statement_lines.of_table(connection, seen.sight, after, limit + 1)
+        made = [statement_lines.document(one) for one in found[:limit]]
+        following = to_cursor(found[limit - 1].revision) if len(found) > limit else None
+        return Response({"transactions": made, "results": results, "cursor": following, **seen.marks}, headers=NO_STORE)
+
+    return [of_player, of_table]
