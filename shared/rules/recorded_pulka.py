@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from shared.rules.agreement import rules_digest
-from shared.rules.amount import written
+from shared.rules.amount import LARGEST, Amount, written
 from shared.rules.convention import from_record, record
 from shared.rules.decoding import convert, decode
 from shared.rules.ending import outcome_document
@@ -58,6 +58,8 @@ class PulkaArchived(Event, frozen=True, tag="PulkaArchived"):
 def recorded(document: object, seats: tuple[str, ...], visibility: str, author: str) -> PulkaRecorded:
     """The event that a score file makes, JSON text or already read. Raises `NotJson` and `Malformed` as `scored` does, and for `seats`."""
     pulka = scored(document)
+    for place, deal in enumerate(pulka.deals):
+        _require_readable(deal.after.sheet, f"deals[{place}]")
     if seats and len(seats) != pulka.players:
         raise Malformed("seats", f"has {len(seats)} values, must have {pulka.players}")
     if len(set(seats)) != len(seats):
@@ -94,6 +96,13 @@ def recorded(document: object, seats: tuple[str, ...], visibility: str, author: 
 def recorded_again(event: PulkaRecorded) -> PulkaRecorded:
     """What the rules make of the event's score file now. Raises `Malformed` when they make nothing of it."""
     return recorded(event.score_file, event.seats, event.terms.get("visibility", ""), event.author)
+
+
+def _require_readable(sheet: Sheet, path: str) -> None:
+    """Refuse a sheet with a number that no document may hold: nobody could read it again. Raises `Malformed`."""
+    numbers: list[Amount] = [*sheet.pool, *sheet.mountain, *(whists for row in sheet.whists for whists in row)]
+    if any(not -LARGEST <= number <= LARGEST for number in numbers):
+        raise Malformed(path, f"brings a number of the sheet over {LARGEST}")
 
 
 def _start(document: object) -> dict[str, Any]:

@@ -101,3 +101,11 @@ def test_who_knows_only_that_it_was_archived_knows_that_it_is_over():
     assert (match.phase(pulka), match.open_pulka(pulka, None), match.deal_is_due(pulka)) == ("over", (), False)
     whole = reduce(match.evolve, (recorded(FILE, SEATS, "public", "operator:a"), archived), Pulka("t"))
     assert whole.settlement is not None
+
+
+def test_a_sheet_that_nobody_could_read_again_is_refused():
+    """A number that grows past what a document may hold is named by the deal that brings it there."""
+    full = FILE | {"start": {"pool": [0, 0, 0], "mountain": [0, 0, 0], "whists": [[1, 0, 10**12]]}}
+    with pytest.raises(Malformed) as refused:
+        recorded(full, SEATS, "public", "operator:a")
+    assert refused.value.path == "deals[0]"

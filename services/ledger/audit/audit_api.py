@@ -16,13 +16,13 @@ from services.ledger.api import LARGEST_PAGE, NO_STORE, PAGE
 from services.ledger.audit.proof_reads import ProofReads
 from shared.events.checkpoint_document import Signed, key_id
 from shared.web.auth import Caller
-from shared.web.paging import from_cursor, to_cursor
+from shared.web.paging import LARGEST, from_cursor, to_cursor
 from shared.web.problems import Problem
 
 NDJSON: Final = "application/x-ndjson"
 Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_PAGE)]
-Revision = Annotated[int, QueryParameter(name="revision", ge=1)]
-Number = Annotated[int | None, QueryParameter(name="checkpoint", ge=1)]
+Revision = Annotated[int, QueryParameter(name="revision", ge=1, le=LARGEST)]
+Number = Annotated[int | None, QueryParameter(name="checkpoint", ge=1, le=LARGEST)]
 
 
 def proof_routes(reads: Callable[[], ProofReads]) -> list[HTTPRouteHandler]:

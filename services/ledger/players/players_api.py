@@ -21,7 +21,9 @@ from shared.web.auth import Caller
 from shared.web.paging import LARGEST, from_cursor, to_cursor
 from shared.web.problems import malformed, unavailable
 
-WHISTS: Final = re.compile(r"-?[0-9]{1,60}(/[1-9][0-9]{0,60})?")  # an exact sum; longer than any that whists add up to
+WHISTS: Final = re.compile(
+    r"-?[0-9]{1,2000}(/[1-9][0-9]{0,2000})?"
+)  # an exact sum: corrections in odd parts make it long; Python reads 4,300 digits
 
 Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_PAGE)]
 From = Annotated[int | None, QueryParameter(name="from", ge=0, le=LARGEST)]  # milliseconds since 1970, as every time of the log

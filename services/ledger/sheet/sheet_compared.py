@@ -26,6 +26,8 @@ def convention_meant(text: str, target: int | None) -> tuple[object, Convention]
         return said, resolve(said, target, PARAMETER)
     except Malformed as wrong:
         raise malformed(wrong.path, wrong.message) from None
+    except RecursionError:
+        raise malformed(PARAMETER, "nested too deeply") from None
     except msgspec.DecodeError as wrong:
         raise malformed(PARAMETER, f"neither the name of a convention nor JSON: {wrong}") from None
 

@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS accounts (
     opened_at bigint NOT NULL,
     closed_at bigint,
     net text,
-    rounded int,
+    rounded bigint,
     payment text,
     PRIMARY KEY (player, table_id)
 );
@@ -199,7 +199,7 @@ async def apply(connection: Connection, lines: Sequence[Line]) -> None:
         await connection.execute(
             f"""
             INSERT INTO accounts ({_COLUMNS})
-            SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::bigint[], $6::text[], $7::int[], $8::text[])
+            SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::text[])
             """,  # noqa: S608 - a constant of ours
             *map(list, zip(*map(msgspec.structs.astuple, found), strict=True)),
         )

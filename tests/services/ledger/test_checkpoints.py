@@ -327,6 +327,7 @@ async def test_every_commit_is_proved_over_http(log, projector, checkpoints, sit
         assert refused["code"] == "not_in_checkpoint"
     assert (await told(site, f"/tables/{two.id}/audit/proof", 404, revision=1, checkpoint=3))["code"] == "no_such_checkpoint"
     await told(site, f"/tables/{two.id}/audit/proof", 400)
+    await told(site, f"/tables/{two.id}/audit/proof", 400, revision=1, checkpoint=1 << 63)
     await told(site, f"/tables/{two.id}/audit/proof", 400, revision=0)
 
 

@@ -282,3 +282,8 @@ async def test_what_is_asked_wrongly_is_refused(site, query):
     """Impossible parameters and cursors of other lists are 400 problems."""
     answer = await site.get(f"/standings?{query}")
     assert (answer.status_code, answer.json()["code"]) == (400, "malformed")
+
+
+async def test_a_sum_of_many_odd_parts_is_a_cursor_too(site):
+    """Corrections in parts of different primes make sums with hundreds of digits: the page behind such a one can be reached."""
+    assert (await standings(site, by="whists", cursor=to_cursor(("7" * 500 + "/" + "9" * 400, "nobody"))))["standings"] == []

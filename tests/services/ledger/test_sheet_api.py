@@ -256,3 +256,13 @@ async def test_3_1_2_a_correction_is_no_matter_of_an_earlier_section(site, log):
     pages = [await site.get(f"/tables/{played.id}/sheet", headers={"Accept": HTML}, section=number) for number in (1, 2)]
     assert [page.status_code for page in pages] == [200, 200]
     assert ["After the settlement" in page.text for page in pages] == [False, True]
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("accept", ["application/json", SVG, HTML])
+async def test_a_convention_nested_too_deeply_is_malformed(site, log, accept):
+    """Whatever form was asked for, the place is named."""
+    played = await PlayedTable(log, 2, target=40).play(deals=1)
+    await site.read(played, "/sheet")
+    answer = await site.get(f"/tables/{played.id}/sheet", headers={"Accept": accept}, **{"as": '{"a":' * 1000})
+    assert (answer.status_code, answer.json()["path"]) == (400, "as")
