@@ -18,7 +18,7 @@ import asyncpg
 import click
 import msgspec
 
-from services.cli.composition import require_reachable, require_servers
+from services.cli.connections import completed, connections, postgres_away
 from services.cli.how_far import how_far
 from services.cli.logs import log_to
 from services.cli.token import BAD_NAME, NAME
@@ -69,9 +69,7 @@ def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str
         raise click.UsageError("--older-than DAYS and --to DIR are needed")
     if NAME.fullmatch(name) is None:
         raise click.BadParameter(BAD_NAME, param_hint="--name")
-    settings = read_settings(os.environ)
-    require_servers(settings)
-    require_reachable(settings)
+    settings = connections()
     log_to(sys.stderr, "warning")
     older_than = int(time.time() * 1000) - days * DAY_MS
     try:
@@ -108,11 +106,11 @@ def list_command(folder: Path, *, as_json: bool) -> None:
 @click.argument("folder", type=FOLDER, metavar="DIR")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 def verify(folder: Path, *, as_json: bool) -> None:
-    """Verify every table in DIR: bytes, hashes, deals, rules; with PULKA_NATS_URL also that all that was archived is there, unchanged.
+    """Verify every table in DIR: bytes, hashes, deals, rules; and by the log, if it is known, that all is there, unchanged.
 
     Exit status 1 when something is wrong.
     """
-    settings = read_settings(os.environ)
+    settings = completed(read_settings(os.environ))
     log_to(sys.stderr, "warning")
     told = asyncio.run(_told_by_the_log(settings)) if settings.nats_url else {}
     seen: set[str] = set()
@@ -163,7 +161,7 @@ async def _archiver(settings: Settings, folder: Path, author: str) -> AsyncItera
     except LookupError:
         raise CannotStart("this database has no books of the ledger; start it once") from None
     except (asyncpg.PostgresError, asyncpg.InterfaceError, ConnectionError, TimeoutError) as wrong:
-        raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+        raise postgres_away(settings, wrong) from wrong
     finally:
         await log.close()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -11,7 +10,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 import msgspec
 
-from services.cli.composition import require_reachable
+from services.cli.connections import connections, postgres_away
 from services.cli.logs import log_to
 from services.ledger.archive.whole_log import WholeLog, archive_folder
 from services.ledger.audit.gathering import Progress
@@ -24,7 +23,7 @@ from shared.events.address import is_id
 from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart, ServersUnreachable
-from shared.web.settings import Settings, masked, read_settings, variable
+from shared.web.settings import Settings, masked
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -42,11 +41,7 @@ class Access(msgspec.Struct, frozen=True):
 
 def audit_settings() -> Settings:
     """The settings, once both servers are named and answer. Raises `CannotStart`, `ServersUnreachable`."""
-    settings = read_settings(os.environ)
-    for name in ("nats_url", "postgres_dsn"):
-        if not getattr(settings, name):
-            raise CannotStart(f"{variable(name)} is not set; `pulka up --json` tells both connections")
-    require_reachable(settings)
+    settings = connections()
     log_to(sys.stderr, "warning")  # standard output is the verdict's; retries and the like are no news
     return settings
 
@@ -83,7 +78,7 @@ async def access(settings: Settings, *, writes: bool = False) -> AsyncIterator[A
         socket.gaierror,
         asyncpg.PostgresError,
     ) as wrong:  # not every OSError: a full disk is another matter
-        raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+        raise postgres_away(settings, wrong) from wrong
     finally:
         await readers.close()
         await log.close()

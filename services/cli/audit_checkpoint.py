@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -34,10 +35,10 @@ def checkpoint(out: Path | None, *, as_json: bool) -> None:
     Keep the file of --out somewhere else: `pulka audit verify --against FILE` tells what was changed since. Exit status 1 when the log
     is broken or is not what the books have read; then nothing is signed.
     """
+    if out is not None:
+        _require_room(out)
     settings = audit_settings()
     key = _key(settings)
-    if out is not None and out.exists():
-        raise CannotStart(f"{out} exists; a kept checkpoint is not written over")
     try:
         signed, leaves = asyncio.run(_signed(settings, key))
     except NotToBeSigned as refused:
@@ -56,7 +57,17 @@ def _say(signed: Signed, out: Path | None, *, as_json: bool) -> None:
         click.echo(msgspec.json.encode({**told, "file": None if out is None else str(out)}))
         return
     click.echo(f"checkpoint {header.number}: {header.tables} tables, {header.commits} commits, root {header.root}")
-    click.echo(f"signed by key {header.key}" + ("" if out is None else f", kept in {out}"))
+    click.echo(f"signed by key {key_id(header.key)}, public {header.key}" + ("" if out is None else f", kept in {out}"))
+
+
+def _require_room(out: Path) -> None:
+    """Raises `CannotStart` unless a new file can be made there: what is signed cannot be taken back."""
+    if out.exists():
+        raise CannotStart(f"{out} exists; a kept checkpoint is not written over")
+    if not out.parent.is_dir():
+        raise CannotStart(f"{out.parent} is no folder")
+    if not os.access(out.parent, os.W_OK | os.X_OK):
+        raise CannotStart(f"no permission to write into {out.parent}")
 
 
 def _key(settings: Settings) -> SigningKey:

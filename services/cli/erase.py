@@ -11,6 +11,7 @@ import click
 import httpx
 import msgspec
 
+from services.cli.server_url import SERVER_URL
 from shared.web.auth import OPERATE, Tokens, master_keys
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import read_settings
@@ -23,7 +24,7 @@ ABSENT: Final = 404
 
 @click.command()
 @click.argument("player")
-@click.option("--url", help="The server.  [default: the port of PULKA_PORT on this machine]")
+@click.option("--url", type=SERVER_URL, help="The server.  [default: the port of PULKA_PORT on this machine]")
 @click.option("--home", type=click.Path(path_type=Path), help="Folder with the keys.  [default: PULKA_HOME or .pulka]")
 @click.option("--yes", is_flag=True, help="Do not ask: it cannot be undone.")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
@@ -37,12 +38,23 @@ def erase(player: str, url: str | None, home: Path | None, *, yes: bool, as_json
         settings = msgspec.structs.replace(settings, home=str(home))
     token = Tokens(master_keys(settings)).issue(OPERATOR, (OPERATE,), int(time.time()), LIFETIME)
     if not yes:
-        click.confirm(f"Erase {player}? Name and password can never be read again", abort=True, err=True)
+        _ask(player)
     answer = _erased(url or settings.url, player, token)
     if as_json:
         click.echo(msgspec.json.encode(answer))
     else:
         click.echo(f"{player} is erased; the proof is revision {answer['revision']} of lobby.{player[0]}.player.{player}")
+
+
+def _ask(player: str) -> None:
+    """Returns for a yes. Ends the command for a no, for Ctrl-C and where nobody can answer."""
+    try:
+        agreed = click.confirm(f"Erase {player}? Name and password can never be read again", err=True)
+    except click.Abort:
+        click.echo(err=True)
+        agreed = False
+    if not agreed:
+        raise CannotStart("not erased; --yes does not ask")
 
 
 def _erased(url: str, player: str, token: str) -> dict[str, Any]:

@@ -14,9 +14,11 @@ from typing import IO, Any, Final, get_args
 import click
 import msgspec
 
+from services.cli.connections import completed
 from services.cli.export_source import CONTROL, Fetch, control_in, from_database, from_server, whole
 from services.cli.how_far import how_far
 from services.cli.logs import log_to
+from services.cli.server_url import SERVER_URL
 from services.ledger.exports.export_files import FormName, NoSuchForm, form_of
 from services.ledger.exports.export_forms import Form, Ndjson
 from services.ledger.exports.export_rows import PART, Place, What
@@ -37,7 +39,11 @@ LIFETIME: Final = 3600  # seconds: a whole club takes minutes
 )
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: standard output]")
 @click.option("--resume", is_flag=True, help="Go on with what an earlier run has left in FILE.part.")
-@click.option("--url", help="Ask this server.  [default: read the database of PULKA_POSTGRES_DSN]")
+@click.option(
+    "--url",
+    type=SERVER_URL,
+    help="Ask this server.  [default: read the database, of PULKA_POSTGRES_DSN or PULKA_HOME]",
+)
 @click.option("--token", envvar="PULKA_TOKEN", help="Ask as whom it names.  [default: as the operator, with the keys of PULKA_HOME]")
 @click.option("--json", "as_json", is_flag=True, help="Tell by one JSON object what was written to --out.")
 def export(  # noqa: PLR0913 - a parameter an option
@@ -59,7 +65,7 @@ def export(  # noqa: PLR0913 - a parameter an option
     if player is not None and (not player or "\0" in player):
         raise click.BadParameter("no player is called so", param_hint="--player")
     log_to(sys.stderr, "warning")
-    fetch = from_server(url, _token(settings, token), what, player) if url is not None else from_database(settings, what, player)
+    fetch = from_server(url, _token(settings, token), what, player) if url is not None else from_database(completed(settings), what, player)
     if out is None:
         asyncio.run(_through(fetch, writer, sys.stdout.buffer))
         return

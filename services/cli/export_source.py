@@ -10,6 +10,7 @@ from typing import Any, Final
 import httpx
 import msgspec
 
+from services.cli.connections import postgres_away
 from services.ledger.books import Books
 from services.ledger.exports import export_files, export_rows
 from services.ledger.exports.export_forms import Ndjson
@@ -19,7 +20,7 @@ from shared.projections.status import PASSING
 from shared.projections.versions import Versions
 from shared.web.paging import from_cursor
 from shared.web.service import CannotStart, ServersUnreachable
-from shared.web.settings import Settings, masked, variable
+from shared.web.settings import Settings, home_of, variable
 
 TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)  # a part takes milliseconds, and the longest wait is for a server under load
 TRIES: Final = 5  # connections to a server that goes away in the middle, each from where the one before got to
@@ -101,7 +102,7 @@ def _told(body: bytes, status: int) -> str:
 def from_database(settings: Settings, what: What, player: str | None) -> Fetch:
     """Lines from the rows themselves: who may read the database may read all of it. Raises `ServersUnreachable`, `CannotStart`."""
     if not settings.postgres_dsn:
-        raise CannotStart(f"give --url, or set {variable('postgres_dsn')}; `pulka up --json` tells both")
+        raise CannotStart(f"give --url, or set {variable('postgres_dsn')}; no `pulka up` with a Postgres runs in {home_of(settings)}")
 
     async def fetch(cursor: str | None) -> AsyncGenerator[bytes, None]:
         readers = Readers(settings.postgres_dsn, Versions(Books.name, settings.namespace), Books.version)
@@ -118,7 +119,7 @@ def from_database(settings: Settings, what: What, player: str | None) -> Fetch:
         except NoBooks:
             raise CannotStart("no books that this program can read are here: see `pulka ledger status`") from None
         except PASSING as wrong:
-            raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+            raise postgres_away(settings, wrong) from wrong
         finally:
             await readers.close()
 

@@ -24,7 +24,15 @@ TOLD = {
     errno.EACCES: "no permission",
     errno.EPERM: "no permission",
     errno.EROFS: "read-only file system",
+    errno.ENOENT: "no such file or folder",
+    errno.ENOTDIR: "not a folder",
+    errno.EISDIR: "a folder and no file",
+    errno.EEXIST: "is there already",
+    errno.ENOTEMPTY: "folder not empty",
+    errno.ELOOP: "links in a circle",
+    errno.ENAMETOOLONG: "name too long",
 }
+WITHOUT_PATH = {errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EPERM, errno.EROFS}  # the rest without a path is a defect of ours
 COMMANDS = {
     "up": "services.cli.up:up",
     "serve": "services.cli.serve:serve_command",
@@ -90,7 +98,7 @@ def main() -> None:
         _fail("bad_setting", str(reason), USAGE)
     except OSError as reason:
         what = TOLD.get(reason.errno or 0)
-        if what is None:
+        if what is None or (reason.filename is None and reason.errno not in WITHOUT_PATH):
             raise
         _fail("cannot_start", f"{what}: {reason.filename}" if reason.filename else what, USAGE)
 

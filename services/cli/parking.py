@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import getpass
-import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from services.cli.composition import require_reachable
+from services.cli.connections import connections, postgres_away
 from services.cli.logs import log_to
 from services.ledger.books import Books
 from services.ledger.own_events import OwnEvents
@@ -39,7 +38,7 @@ from shared.projections.projection import Connection
 from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart, ServersUnreachable
-from shared.web.settings import Settings, masked, read_settings, variable
+from shared.web.settings import Settings, masked
 
 STILL_PARKED: Final = 1  # exit status: what was asked for could not be done
 LONGEST: Final = 500  # letters of an author's name or reason: a sentence or two, which stay in the log for ever
@@ -151,11 +150,7 @@ def _time(milliseconds: int) -> str:
 
 
 def _run(work: Callable[[Settings], Coroutine[Any, Any, Any]]) -> Any:
-    settings = read_settings(os.environ)
-    for name in ("nats_url", "postgres_dsn"):
-        if not getattr(settings, name):
-            raise CannotStart(f"{variable(name)} is not set; `pulka up --json` tells both connections")
-    require_reachable(settings)
+    settings = connections()
     log_to(sys.stderr, "warning")  # standard output is the answer's
     console = Console(stderr=True)
     try:
@@ -172,7 +167,7 @@ def _run(work: Callable[[Settings], Coroutine[Any, Any, Any]]) -> Any:
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
         raise CannotStart("this database has no books of the ledger; start it once") from None
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as wrong:
-        raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+        raise postgres_away(settings, wrong) from wrong
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
+from services.cli.server_url import SERVER_URL
 from shared.rules.convention import PRESETS
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import read_settings
@@ -21,7 +22,7 @@ WIDTH: Final = 100  # columns where there is no terminal to ask
 
 PLAYERS = click.option("--players", type=click.IntRange(2, 5), help="Only tables of so many players.")
 CONVENTION = click.option("--convention", type=click.Choice(list(PRESETS)), help="Only tables of this preset.")
-URL = click.option("--url", help="The server.  [default: the port of PULKA_PORT on this machine]")
+URL = click.option("--url", type=SERVER_URL, help="The server.  [default: the port of PULKA_PORT on this machine]")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 
 

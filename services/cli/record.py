@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import sys
 import time
@@ -14,6 +15,7 @@ import httpx
 import msgspec
 
 from services.cli.documents import BAD_INPUT, REFUSED, opened
+from services.cli.server_url import SERVER_URL
 from services.cli.token import BAD_NAME, NAME
 from shared.rules.recorded_pulka import recorded
 from shared.rules.refusal import Malformed
@@ -22,6 +24,7 @@ from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, read_settings
 
 PATIENCE: Final = 20.0  # seconds: one append, and a log that recovers
+KEY: Final = re.compile(r"[!-~]{1,128}")  # what the header Idempotency-Key takes
 LIFETIME: Final = 60  # seconds: the token serves this one request
 
 
@@ -29,7 +32,7 @@ LIFETIME: Final = 60  # seconds: the token serves this one request
 @click.argument("file")
 @click.option("--seats", help="Player ids clockwise, commas between them.  [default: nobody is named, nobody gets a line]")
 @click.option("--private", is_flag=True, help="Only its players may look at it.")
-@click.option("--url", help="The server.  [default: the port of PULKA_PORT on this machine]")
+@click.option("--url", type=SERVER_URL, help="The server.  [default: the port of PULKA_PORT on this machine]")
 @click.option("--name", default="operator", show_default=True, help="Who records it; stands in the log.")
 @click.option("--key", help="Tells this recording from others.  [default: made of file and seats, so that a repeat records nothing]")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
@@ -41,6 +44,8 @@ def import_command(file: str, seats: str | None, url: str | None, name: str, key
     """
     if NAME.fullmatch(name) is None:
         raise click.BadParameter(BAD_NAME, param_hint="--name")
+    if key is not None and KEY.fullmatch(key) is None:
+        raise click.BadParameter("1 to 128 visible ASCII characters", param_hint="--key")
     settings = read_settings(os.environ)
     with opened(file) as source:
         text = source.read()
@@ -79,7 +84,7 @@ def _told(answer: httpx.Response) -> str:
     """What a problem document says, with the place of what is wrong, or the status of anything else."""
     try:
         problem = answer.json()
-        place = f" at {problem['path']}" if problem.get("path") else ""
-        return f"{problem['code']}{place}: {problem['detail']}"
+        path, detail = problem.get("path") or "", problem["detail"]
+        return f"{problem['code']}{f' at {path}' if path else ''}: {detail.removeprefix(f'{path}: ')}"
     except (ValueError, KeyError, TypeError):
         return str(answer.status_code)

@@ -8,6 +8,7 @@ import click
 import msgspec
 from rich.console import Console
 
+from services.cli.server_url import SERVER_URL
 from services.cli.settlement_drawing import drawn_settlement
 from services.cli.sheet_source import source_named
 from services.cli.terminal_sheet import sheet_text
@@ -19,7 +20,7 @@ from shared.web.service import CannotStart
 
 @click.command()
 @click.argument("source", metavar="TABLE|FILE")
-@click.option("--url", help="The server that has TABLE.  [default: the port of PULKA_PORT on this machine]")
+@click.option("--url", type=SERVER_URL, help="The server that has TABLE.  [default: the port of PULKA_PORT on this machine]")
 @click.option("--token", envvar="PULKA_TOKEN", help="Ask as whom it names.  [default: as anybody]")
 @click.option("--svg", type=click.Path(dir_okay=False, allow_dash=True), help="Write the drawing here instead (- for standard output).")
 @click.option("--html", type=click.Path(dir_okay=False, allow_dash=True), help="Write a page to print here instead.")

@@ -7,7 +7,8 @@ import getpass
 import os
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from services.cli.composition import require_reachable
+from services.cli.connections import connections, postgres_away
 from services.cli.host import settle_memory
 from services.cli.logs import log_to
 from services.ledger.archive.whole_log import archived_in
@@ -34,11 +35,11 @@ from shared.events.address import TABLE_STREAMS
 from shared.projections.history import RefusedToRun
 from shared.projections.next_version import AlreadyFilling, NextVersion, Switched
 from shared.projections.parking import StillFails
-from shared.projections.report import Report, report
+from shared.projections.report import Report, Stream, report
 from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
-from shared.web.settings import Settings, masked, read_settings, variable
+from shared.web.settings import Settings, masked
 
 NICENESS: Final = 10  # of a rebuild: the services on the same machine have people waiting
 TELL_S: Final = 5.0  # seconds between two lines of progress where there is no terminal
@@ -55,7 +56,8 @@ def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
     """Fill the next version of the books from the log, beside the one that is read, then switch readers to it.
 
     People may play meanwhile. All views are rebuilt together, since they share rows: VIEW only has to be one of them. The version before is
-    kept; older ones are dropped. VIEW `rating` is computed from the others, and by its name anew alone, in the version that is read.
+    kept; older ones are dropped, but for one that was read a few seconds ago: the next one drops that. VIEW `rating` is computed from the
+    others, and by its name anew alone, in the version that is read.
     """
     if view is not None and view not in NAMES:
         raise CannotStart(f"there is no view {view!r}; the books have {', '.join(NAMES)}")
@@ -83,15 +85,16 @@ def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
-def status(*, as_json: bool) -> None:
+@click.option("--streams", is_flag=True, help="Show each stream of each version, with who works on it.")
+@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object, with the streams.")
+def status(*, streams: bool, as_json: bool) -> None:
     """Show every version of the books: where it is, how far behind the log, what is parked, who works on it, what is wrong."""
     settings = _settings()
     found: list[Report] = _run(settings, lambda: _reported(settings))
     if as_json:
         click.echo(msgspec.json.encode({"projection": Books.name, "rows": Books.version, "versions": [_document(one) for one in found]}))
     else:
-        _show(found)
+        _show(found, streams=streams)
 
 
 @click.command()
@@ -135,29 +138,36 @@ def _document(one: Report) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _show(found: list[Report]) -> None:
+def _show(found: list[Report], *, streams: bool) -> None:
     if not found:
         click.echo("there are no books here; start the ledger once, or `pulka ledger rebuild`")
         return
-    numbers = [Column(name, justify="right") for name in ("position", "lag", "seconds", "parked")]
-    table = Table(Column("version"), Column("stream"), Column("state"), *numbers, Column("worker"), Column("reason", overflow="fold"))
+    left_at = {one.version.previous: one.version.switched for one in found if one.version.switched}
     for one in found:
         version = one.version
-        switched = f", since {_time(version.switched)}" if version.switched else ""
-        table.add_row(
-            f"{Books.name} {version.number}", f"all, rows {version.rows}", f"{one.state}{switched}", *_figures(one), "", one.reason or ""
-        )
+        since = left_at.get(version.number) if one.state == "retired" else version.switched
+        click.echo(f"{Books.name} {version.number}: {one.state}{f' since {_time(since)}' if since else ''}, rows {version.rows}")
+        click.echo(f"  position {one.position}, {one.lag_commits} commits behind, {one.lag_seconds:.1f} s, {one.parked} parked")
+        workers = Counter(stream.worker for stream in one.streams)
+        click.echo(f"  streams: {', '.join(f'{count} {worker}' for worker, count in workers.items())}")
         for name, due in one.derived.items():
-            table.add_row("", name, "due" if any(due.values()) else "up to date", "", "", "", "", "", "")
+            click.echo(f"  {name}: {'due' if any(due.values()) else 'up to date'}")
+        if one.reason:
+            click.echo(f"  {one.reason}")
         for stream in one.streams:
-            worker = f"{stream.worker} {stream.holder} epoch {stream.epoch}" if stream.worker == "following" else stream.worker
-            table.add_row("", stream.stream, "", *_figures(stream), worker, stream.detail or "")
-        table.add_section()
+            if stream.detail:
+                click.echo(f"  {stream.stream}: {stream.detail}")
+        if streams:
+            _show_streams(one.streams)
+
+
+def _show_streams(streams: Sequence[Stream]) -> None:
+    numbers = [Column(name, justify="right") for name in ("position", "lag", "seconds", "parked")]
+    table = Table(Column("stream"), *numbers, Column("worker", overflow="fold"))
+    for one in streams:
+        worker = f"{one.worker} {one.holder} epoch {one.epoch}" if one.worker == "following" else one.worker
+        table.add_row(one.stream, str(one.position), str(one.lag_commits), f"{one.lag_seconds:.1f}", str(one.parked), worker)
     Console(width=None if sys.stdout.isatty() else 200).print(table)  # a pipe has no width; nothing shall be cut there
-
-
-def _figures(one: Any) -> list[str]:
-    return [str(one.position), str(one.lag_commits), f"{one.lag_seconds:.1f}", str(one.parked)]
 
 
 def _time(milliseconds: int) -> str:
@@ -200,11 +210,7 @@ def _author(given: str | None) -> str:
 
 
 def _settings() -> Settings:
-    settings = read_settings(os.environ)
-    for name in ("nats_url", "postgres_dsn"):
-        if not getattr(settings, name):
-            raise CannotStart(f"{variable(name)} is not set; `pulka up --json` tells both connections")
-    require_reachable(settings)
+    settings = connections()
     log_to(sys.stderr, "warning")  # standard output is the answer's
     return settings
 
@@ -224,7 +230,7 @@ def _run(settings: Settings, work: Callable[[], Coroutine[Any, Any, Any]]) -> An
     except asyncpg.LockNotAvailableError:
         raise OrderRefused("somebody is reading that version; try again") from None
     except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as wrong:
-        raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+        raise postgres_away(settings, wrong) from wrong
 
 
 async def _rebuilt(settings: Settings, by: str) -> Switched:

@@ -27,6 +27,7 @@ PING_SECONDS: Final = 5  # a silent death is noticed after two unanswered pings
 PINGS_OUTSTANDING: Final = 2  # see PING_SECONDS
 STATUS: Final = "Status"  # header of a message that is a status and not data
 DENIED: Final = "permissions violation"  # in the server's words
+LOGIN_REFUSED: Final = "authorization violation"  # in the server's words
 NO_RESPONDERS: Final = "503"  # status: nobody listens on that subject
 
 Deliver = Callable[[Msg], None]
@@ -34,6 +35,10 @@ Deliver = Callable[[Msg], None]
 
 class Unsent(Exception):
     """The request has not left; nothing can come of it."""
+
+
+class LoginRefused(Exception):
+    """The server does not take this user or password; trying again changes nothing."""
 
 
 class NoResponders(Exception):
@@ -103,6 +108,7 @@ class Connection:
         self.on_reconnected: list[Callable[[], None]] = []
         self._client = Client()
         self._closing = False
+        self._opening = False
         self._on_closed: Callable[[], None] | None = None
         self._inbox = ""
         self._token = 0
@@ -111,9 +117,13 @@ class Connection:
         self._connected = asyncio.Event()
 
     async def open(self, url: str, name: str, seconds: float, on_closed: Callable[[], None] | None) -> None:
-        """Connect within `seconds`; raises `Unavailable`. `on_closed` hears of an end that nobody asked for (a revoked password)."""
+        """Connect within `seconds`; raises `Unavailable`, at once when user or password are refused.
+
+        `on_closed` hears of an end that nobody asked for (a revoked password).
+        """
         self._on_closed = on_closed
         self._loop = asyncio.get_running_loop()  # asked once: up to Python 3.11 the question is a call to the kernel
+        self._opening = True
         try:
             async with asyncio.timeout(seconds):
                 await self._client.connect(
@@ -132,10 +142,15 @@ class Connection:
                 self._connected.set()
                 self._inbox = self._client.new_inbox()
                 await self._client.subscribe(f"{self._inbox}.*", cb=self._answered, pending_bytes_limit=0)  # 0: none is dropped
+        except LoginRefused as cause:
+            await self.close()
+            raise Unavailable("user or password refused") from cause
         except (TimeoutError, OSError, nats.errors.Error) as cause:
             reason = self._client.last_error or cause
             await self.close()
             raise Unavailable(f"no NATS answers in {seconds:.0f} s: {str(reason) or type(reason).__name__}") from cause
+        finally:
+            self._opening = False
 
     @property
     def is_connected(self) -> bool:
@@ -275,6 +290,8 @@ class Connection:
                 self._on_closed()
 
     async def _failed(self, error: Exception) -> None:
+        if self._opening and LOGIN_REFUSED in str(error).lower():
+            raise LoginRefused  # out of nats-py's own loop, which would go on for ever
         if isinstance(error, nats.errors.SlowConsumerError):
             log.error("log_dropped_messages", subject=error.subject)  # readers notice the gap by their own counts
         else:

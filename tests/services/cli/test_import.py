@@ -110,10 +110,10 @@ def test_wrong_seats_are_named(run):
 
 def test_a_server_that_refuses_or_is_away_is_told(run, tmp_path):
     """The problem's code and place; status 3 when nobody answers; without keys nobody is asked."""
-    problem = {"code": "malformed", "path": "seats[0]", "detail": "the lobby knows no such player"}
+    problem = {"code": "malformed", "path": "seats[0]", "detail": "seats[0]: the lobby knows no such player"}
     with Server("400 Bad Request", problem) as server:
         refused = run(FILE, "--url", server.url)
         assert isinstance(refused.exception, CannotStart)
-        assert "malformed at seats[0]" in str(refused.exception)
+        assert str(refused.exception).endswith("malformed at seats[0]: the lobby knows no such player")
     assert isinstance(run(FILE, "--url", "http://127.0.0.1:1").exception, ServersUnreachable)
     assert isinstance(run(FILE, home=tmp_path / "nowhere").exception, CannotStart)

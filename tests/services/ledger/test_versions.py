@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import json
 import signal
 import sys
@@ -188,7 +189,13 @@ async def test_status_tells_how_each_version_is(log, ledgers, operator):
     assert done["marks"] == {"TABLE_3": len(played.commits)}
     assert {stream["worker"] for stream in old["streams"]} == {"ended"}
     assert {stream["worker"] for stream in now["streams"]} == {"following"}
-    assert (await operator.run("status"))[1].count("following") == 8
+    assert (await operator.run("status", "--streams"))[1].count(" epoch ") == 8
+    _, summary, _ = await operator.run("status")
+    assert max(map(len, summary.splitlines())) <= 80
+    assert "streams: 8 following" in summary
+    switched = dt.datetime.fromtimestamp(now["switched"] / 1000, tz=dt.UTC).isoformat(timespec="seconds")
+    assert summary.count(f"ledger 1: retired since {switched}, ") == 1, "not since it was read, but since readers left it"
+    assert f"ledger 2: live since {switched}, " in summary
 
 
 async def test_status_without_a_service(log, operator, connection, versions):  # noqa: ARG001 - the connection clears away afterwards

@@ -1,0 +1,80 @@
+"""Where the log and the database are: as the variables say, else those of the `pulka up` that runs in PULKA_HOME."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+import asyncpg
+import msgspec
+
+from services.cli.composition import require_reachable
+from services.cli.embedded.home import Home, load_ports
+from services.cli.embedded.nats_server import nats_url
+from services.cli.embedded.postgres_server import postgres_dsn
+from shared.web.service import CannotStart, ServersUnreachable
+from shared.web.settings import Settings, home_of, masked, read_settings, variable
+
+BOTH: Final = ("nats_url", "postgres_dsn")
+
+
+def connections(needed: Sequence[str] = BOTH) -> Settings:
+    """The settings, once the servers that are `needed` are named and answer.
+
+    Raises `BadSetting`, `CannotStart` when neither a variable nor a running home tells where one is, `ServersUnreachable`.
+    """
+    settings = completed(read_settings(os.environ))
+    for name in needed:
+        if not getattr(settings, name):
+            raise CannotStart(
+                f"{variable(name)} is not set, and no `pulka up` with such a server runs in {home_of(settings)}: set it, or PULKA_HOME"
+            )
+    if settings.nats_url and "://" not in settings.nats_url:
+        raise CannotStart(f"{variable('nats_url')}: nats://user:password@host:port is expected")
+    require_reachable(settings)
+    return settings
+
+
+def completed(settings: Settings) -> Settings:
+    """The settings with what the running `pulka up` of their home has; a variable that is set stands.
+
+    Nothing is taken when a variable names another server instead of one that this home runs: log and database belong together.
+    """
+    home = Home(home_of(settings))
+    if all(getattr(settings, name) for name in BOTH) or not _held(home):
+        return settings
+    ports = load_ports(home)
+    there: dict[str, Any] = {}
+    if ports.nats and (home.run / "nats.pid").exists():  # the file goes when the server is stopped; a port is kept
+        there["nats_url"] = nats_url(home, ports.nats, "service")
+    if ports.postgres and (home.run / "postgres.pid").exists():
+        there["postgres_dsn"] = postgres_dsn(home, ports.postgres)
+    if any(getattr(settings, name) not in ("", found) for name, found in there.items()):
+        return settings
+    if "nats_url" in there:
+        there["nats_durable"] = True  # ours syncs every append
+        there["nats_operator_url"] = settings.nats_operator_url or nats_url(home, ports.nats, "operator")
+    return msgspec.structs.replace(settings, **there)
+
+
+def postgres_away(settings: Settings, wrong: BaseException) -> ServersUnreachable:
+    """What to raise for what came of asking Postgres: one line, without the password."""
+    reason = "user or password refused" if isinstance(wrong, asyncpg.InvalidAuthorizationSpecificationError) else type(wrong).__name__
+    return ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {reason}")
+
+
+def _held(home: Home) -> bool:
+    """Whether a process has the home. A start in this moment is not disturbed: it tries for its lock a while."""
+    try:
+        lock = os.open(home.path / "lock", os.O_RDONLY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
