@@ -3,7 +3,7 @@
 Written from the documents alone (docs/formats.md: Export file; docs/events.md); imports nothing of Pulka's. It checks the file's counts and
 digest, every table's chain of hashes, every revealed deal (the server's promise, the shuffle from all seeds and the cut, the dealt hands,
 what lay in the sealed boxes), who drew for seats, who took which trick, that settlements sum to nothing, and the proofs up to the signed
-checkpoint. Exit status: 0 all holds, 1 something is wrong and is named, 2 no such file or usage.
+checkpoint. Exit status: 0 all holds, 1 something is wrong and is named, 2 no export at all, or usage.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ ENVELOPE = re.compile(  # a commit's fields in their order, up to its events: no
     rb'"command_digest":%b,"cause":(?:null|%b),"correlation":(?:null|%b),"prev_hash":"([0-9a-f]{64})","events":\[' % ((TEXT,) * 5)
 ).match
 LEAF = ("table", "revision", "head", "tree")
+STATUSES = "exit status: 0 all holds, 1 something is wrong and is named, 2 no export at all (no such file, a server's refusal), or usage"
+LISTED = 3  # lines of one kind about one table; of more the first is told and the others are counted, for one byte can spoil a whole table
 UNREADABLE = (ValueError, KeyError, TypeError, IndexError, AttributeError, StopIteration, RecursionError)  # of what is not as described
 
 # A problem is (table or None, revision or 0, code, sentence); inside of a deal (code, sentence).
@@ -312,7 +314,7 @@ class Game:
     """A table's events, one after another; `take` tells what is wrong with the next."""
 
     def __init__(self, table: str) -> None:
-        self.table, self.revealed = table, 0
+        self.table, self.revealed, self.over = table, 0, False
         self.opened, self.draw, self.drawn = {}, {}, []
         self.deal, self.tricks, self.trick, self.talon = {}, [], [], False
 
@@ -359,32 +361,32 @@ class Game:
             self.drawn.append(event)
         elif name == "SeatsDrawn":
             yield from wrong_in_draw(self.table, self.opened, self.draw, self.drawn, event)
-        elif name in ("PulkaClosed", "PulkaRecorded") and (
-            sum(map(Fraction, event["settlement"]["net"])) or sum(event["settlement"]["rounded"])
-        ):
-            yield "zero_sum", "the settlement does not sum to nothing"
+        elif name in ("PulkaClosed", "PulkaRecorded", "PulkaRefused"):
+            self.over = True
+            if name != "PulkaRefused" and (sum(map(Fraction, event["settlement"]["net"])) or sum(event["settlement"]["rounded"])):
+                yield "zero_sum", "the settlement does not sum to nothing"
 
 
 def check_table(table: str, lines: list, count: int, head: str) -> tuple:
-    """(problems, hashes or None, revealed deals) of one table."""
+    """(problems, hashes or None, revealed deals, whether it is over) of one table; one that cannot be read is not said to go on."""
     subject = f"table.{table.partition('-')[0]}.{table}"
     hashes = intact(subject, lines, head)
     if hashes is None:
         found = sorted(set(wrong_in_chain(table, subject, lines, count, head)), key=lambda one: one[1])
-        return found or [(table, 0, "changed", "the line about this table is not that of its commits")], None, 0
+        return found or [(table, 0, "changed", "the line about this table is not that of its commits")], None, 0, True
     if len(lines) != count:
-        return [(table, 0, "changed", f"{count} commits are announced and {len(lines)} are here")], None, 0
+        return [(table, 0, "changed", f"{count} commits are announced and {len(lines)} are here")], None, 0, True
     game, problems, revision = Game(table), [], 0
     for revision, line in enumerate(lines, 1):
         try:
             events = events_of(line)
         except UNREADABLE:
-            return [*problems, (table, revision, "unreadable", "what stands here is no commit")], b"".join(hashes), game.revealed
+            return [*problems, (table, revision, "unreadable", "what stands here is no commit")], b"".join(hashes), game.revealed, True
         try:
             problems += [(table, revision, code, why) for event in events for code, why in game.take(event)]
         except UNREADABLE as wrong:
             problems.append((table, revision, "malformed", f"an event cannot be understood ({type(wrong).__name__}: {wrong})"))
-    return problems, b"".join(hashes), game.revealed
+    return problems, b"".join(hashes), game.revealed, game.over
 
 
 # ---- trees and signatures --------------------------------------------------------------------------------------------------------------
@@ -616,39 +618,48 @@ class Verdict:
 
     def __init__(self) -> None:
         self.kept, self.problems, self.deals, self.header, self.proved = {}, [], 0, None, 0
+        self.going_on, self.signed = [], False
 
-    def table(self, table: str, found: list, hashes: bytes | None, deals: int) -> None:
+    def table(self, table: str, found: list, hashes: bytes | None, deals: int, over: bool) -> None:  # noqa: FBT001 - one of a tuple
         """One table's result."""
         if table in self.kept:
             self.problems.append((table, 0, "added", "the file has this table twice"))
         self.kept[table] = hashes
         self.problems += found
         self.deals += deals
+        if not over:
+            self.going_on.append(table)
 
     def other(self, other: dict, key: str | None) -> None:
         """The checkpoint, or a proof."""
         if "checkpoint" in other:
-            self.header = json.loads(other["checkpoint"]["signed"])
-            self.problems += wrong_checkpoint(other["checkpoint"], key)
+            self.sign(other["checkpoint"], key)
         else:
             self.held(other["proof"]["leaf"][0], list(wrong_proof(other["proof"], self.header, self.kept)))
 
     def against(self, known: dict, key: str | None) -> None:
         """A checkpoint's file that was kept elsewhere."""
-        self.header = json.loads(known["signed"])
-        self.problems += wrong_checkpoint(known, key)
+        self.sign(known, key)
         entries = list(map(leaf_entry, known["leaves"]))
         if (len(entries), tree_root(entries)) != (self.header["tables"], self.header["root"]):
+            self.signed = False
             self.problems.append((None, 0, "checkpoint_root", "the leaves are not those that were signed"))
         self.proved = 0  # by this one, which says the same of the tables or more
         for leaf in known["leaves"]:
             if leaf[0] in self.kept:
                 self.held(leaf[0], list(wrong_leaf(leaf, self.kept)))
 
+    def sign(self, checkpoint: dict, key: str | None) -> None:
+        """The checkpoint that tables are held against from here on; only one whose signature holds proves anything."""
+        self.header = json.loads(checkpoint["signed"])
+        found = list(wrong_checkpoint(checkpoint, key))
+        self.problems += found
+        self.signed = not found
+
     def held(self, table: str, found: list) -> None:
         """A table was held against a checkpoint; one whose chain is broken is not proved by anything."""
         self.problems += found
-        self.proved += not found and self.kept.get(table) is not None
+        self.proved += self.signed and not found and self.kept.get(table) is not None
 
 
 def check(path: str, key: str | None = None, against: str | None = None, processes: int = 1) -> dict:
@@ -669,21 +680,36 @@ def check(path: str, key: str | None = None, against: str | None = None, process
     header = verdict.header if isinstance(verdict.header, dict) else None
     about = header and {**{name: header.get(name) for name in ("number", "at", "key")}, "tables": verdict.proved}
     counts = {"tables": len(verdict.kept), "commits": export.commits, "deals": verdict.deals}
-    return {"verified": not problems, **counts, "checkpoint": about, "problems": problems}
+    return {"verified": not problems, **counts, "going_on": verdict.going_on, "checkpoint": about, "problems": problems}
+
+
+def refused(path: Path) -> str | None:
+    """What a server said in place of an export, when the file holds such a problem document (RFC 9457)."""
+    with path.open("rb") as file:
+        begin = file.read(65_536)  # bytes; a problem document has some hundred
+    try:
+        told = json.loads(begin)
+    except UNREADABLE:
+        return None
+    return f"the server refused: {told['code']}: {told.get('detail')}" if isinstance(told, dict) and "code" in told else None
 
 
 def main() -> int:
     """The command line."""
-    options = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    options = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0], epilog=STATUSES)
     options.add_argument("export", help="the file, .ndjson or .ndjson.gz")
     options.add_argument("--key", help="the club's public key, 64 hex digits, that the checkpoint must be signed with")
     options.add_argument("--against", help="a checkpoint's file that was kept elsewhere: the tables must be as they are in it")
     options.add_argument("--json", action="store_true", help="answer by one JSON object")
     options.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="tables checked at a time")
     chosen = options.parse_args()
-    for path in filter(None, (chosen.export, chosen.against)):
-        if not Path(path).is_file():
-            options.error(f"no such file: {path}")
+    if chosen.key is not None and not re.fullmatch("[0-9a-fA-F]{64}", chosen.key):
+        options.error("--key: a public key is 64 hex digits")
+    for path in map(Path, filter(None, (chosen.export, chosen.against))):
+        if not path.is_file():
+            options.error(f"{path} is a folder" if path.is_dir() else f"no such file: {path}")
+        if (told := refused(path)) is not None:
+            options.error(f"{path} is no export: {told}")
     verdict = check(chosen.export, chosen.key, chosen.against, chosen.processes)
     if chosen.json:
         print(json.dumps(verdict, ensure_ascii=False))
@@ -692,15 +718,32 @@ def main() -> int:
     return 0 if verdict["verified"] else 1
 
 
+def counted(number: int, noun: str) -> str:
+    """So many of them: "1 table", "2 tables"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(lines: list) -> list:
+    """The lines, or of many the first and how many more there are."""
+    return lines if len(lines) <= LISTED else [lines[0], f"  and {len(lines) - 1} more"]
+
+
 def tell(verdict: dict) -> None:
     """The verdict in words."""
+    kinds = {}
     for wrong in verdict["problems"]:
         where = f"{wrong['table']} revision {wrong['revision']}: " if wrong["table"] else ""
-        print(f"{where}{wrong['code']}: {wrong['message']}")
-    print(f"{verdict['tables']} tables, {verdict['commits']} commits, {verdict['deals']} revealed deals")
+        kinds.setdefault((wrong["table"], wrong["code"]), []).append(f"{where}{wrong['code']}: {wrong['message']}")
+    goes_on = [f"{table} goes on: checked as far as it is here" for table in verdict["going_on"]]
+    for lines in (*kinds.values(), goes_on):
+        print("".join(f"{line}\n" for line in listed(lines)), end="")
+    counts = counted(verdict["tables"], "table"), counted(verdict["commits"], "commit"), counted(verdict["deals"], "revealed deal")
+    print(", ".join(counts))
     about = verdict["checkpoint"]
-    if about:
+    if about and about["tables"]:
         print(f"checkpoint {about['number']}, signed by key {about['key']}, proves {about['tables']} of them")
+    elif about:
+        print(f"checkpoint {about['number']} proves none of them")
     else:
         print("no checkpoint: nothing proves that no end is missing")
     print("OK" if verdict["verified"] else "NOT OK")

@@ -56,6 +56,8 @@ def export(  # noqa: PLR0913 - a parameter an option
     settings = read_settings(os.environ)
     if out is None and (resume or as_json):
         raise click.UsageError("--resume and --json need --out")
+    if out is None and form == "parquet" and sys.stdout.isatty():
+        raise click.UsageError("parquet is nothing to read in a terminal; give --out FILE")
     try:
         writer = form_of(form, what, player, resumed=False)
     except NoSuchForm as wrong:
@@ -67,15 +69,22 @@ def export(  # noqa: PLR0913 - a parameter an option
     log_to(sys.stderr, "warning")
     fetch = from_server(url, _token(settings, token), what, player) if url is not None else from_database(completed(settings), what, player)
     if out is None:
-        asyncio.run(_through(fetch, writer, sys.stdout.buffer))
+        _told_of_nobody(player, asyncio.run(_through(fetch, writer, sys.stdout.buffer)))
         return
     partial = out.with_name(out.name + PARTIAL)
     rows = asyncio.run(_collected(fetch, partial, what, player, resume=resume))
     _converted(partial, writer, out)
+    _told_of_nobody(player, rows)
     if as_json:
         click.echo(msgspec.json.encode({"file": str(out), "what": what, "player": player, "format": form, "rows": rows}))
     else:
         click.echo(f"{out}: {rows} rows", err=True)
+
+
+def _told_of_nobody(player: str | None, rows: int) -> None:
+    """An id with a slip of the pen gives an empty file, as a player without pulkas does."""
+    if player is not None and not rows:
+        click.echo(f"the books know nothing of {player} that you may see", err=True)
 
 
 # ---- where it comes from -----------------------------------------------------------------------------------------------
@@ -95,16 +104,19 @@ def _token(settings: Settings, given: str | None) -> str | None:
 # ---- where it goes -----------------------------------------------------------------------------------------------------
 
 
-async def _through(fetch: Fetch, form: Form, out: IO[bytes]) -> None:
-    """Straight to `out`, in its form."""
+async def _through(fetch: Fetch, form: Form, out: IO[bytes]) -> int:
+    """Straight to `out`, in its form; how many rows there were."""
+    rows = 0
     with how_far("rows") as told:
         out.write(form.head(_NOWHERE) if not isinstance(form, Ndjson) else b"")
         gathered = _Gathered(form, out)
         async with aclosing(whole(fetch, None)) as lines:
             async for line in lines:
-                told(gathered.line(line))
+                rows = gathered.line(line)
+                told(rows)
         gathered.close()
     out.flush()
+    return rows
 
 
 async def _collected(fetch: Fetch, partial: Path, what: What, player: str | None, *, resume: bool) -> int:

@@ -37,6 +37,8 @@ def stats(player: str, convention: str | None, players: int | None, url: str | N
     path = f"/v1/ledger/players/{quote(player, safe='')}"
     figures = _asked(url, f"{path}/stats", convention=convention, players=players)
     rated = _asked(url, f"{path}/ratings", limit=1)["rating"]
+    if not figures["whists"]["deals"] and not rated and convention is None and players is None:
+        click.echo(f"the books know nothing of {player} that everybody may see", err=True)
     if as_json:
         click.echo(msgspec.json.encode(figures | {"rating": rated}))
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 import asyncpg
@@ -74,8 +74,9 @@ class Readers:
             try:
                 await self._begin_on(connection)
                 yield connection
-                await connection.execute("COMMIT")  # after an error the pool's reset rolls back
+                await connection.execute("COMMIT")
             finally:
+                await _end(connection)
                 await self._pool.release(connection, timeout=PATIENCE)
         except asyncpg.InternalClientError as lost:  # the server's farewell came between two statements
             raise ConnectionError("the connection was lost") from lost
@@ -117,6 +118,13 @@ class Readers:
 
     async def _forget_path(self, connection: Connection) -> None:
         self._paths.pop(connection.get_server_pid(), None)  # it may have been another connection's
+
+
+async def _end(connection: Connection) -> None:
+    """Out of the transaction that an error left open: the pool would end it too, and write an error about whoever left it."""
+    if connection.is_in_transaction():
+        with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):  # lost: the pool drops it
+            await connection.execute("ROLLBACK")
 
 
 async def _keep(_connection: Any) -> None:

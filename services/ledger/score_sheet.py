@@ -157,6 +157,7 @@ async def latest(connection: Connection, table_id: str, last_deal: int, limit: i
 def score_sheet(table: Table, section: Section, played: Sequence[Score], kept: Sheet | None = None) -> dict[str, Any]:
     """The object of `pulka score` after the deals `played` of `section`: `deals`, `sheet`, `closed`, `settlement` (as if it were now).
 
+    `recorded` stands there, true, for a pulka that was played elsewhere; whether that is over its sheet alone tells.
     `kept` is the sheet that the players kept themselves, where they do; `deals` then tell what was due.
     """
     sheet = kept if kept is not None else sheet_of(played[-1].sheet) if played else section.sheet
@@ -164,6 +165,7 @@ def score_sheet(table: Table, section: Section, played: Sequence[Score], kept: S
     return {
         "deals": [msgspec.Raw(score.written.encode()) for score in played],
         "sheet": sheet.document(),
-        "closed": closed or table.status == "over",
+        "closed": closed or (table.status == "over" and not table.recorded),
         "settlement": settlement(table.rules, table.target, sheet, table.whist_stake),
+        **({"recorded": True} if table.recorded else {}),
     }

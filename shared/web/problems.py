@@ -45,7 +45,7 @@ TITLES: Final[Mapping[str, str]] = {
     "idempotency_mismatch": "The same Idempotency-Key came with another request",
     "too_many_streams": "Too many streams are open",
     "internal": "Something went wrong on our side",
-    "unavailable": "A server is away; nothing was decided",
+    "unavailable": "Not to be had just now; nothing was decided",
     "outcome_unknown": "The outcome is unknown; repeat with the same key",
     "storage_full": "The log takes no more; nothing was decided",
     "lost_race": "Others were faster, several times in a row",

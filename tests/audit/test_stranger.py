@@ -125,6 +125,57 @@ def test_the_command_line(tmp_path):
     assert run(packed).returncode == 1
 
 
+def test_only_what_is_proved_is_said(tmp_path):
+    """With another key, a signature that does not hold, or a changed commit the checkpoint proves nothing, and no key is called its signer."""
+    tables = stranger.played(37, deals=2)
+    whole = stranger.exported(tables, stranger.signed(tables), stranger.leaves(tables))
+    path, sign = tmp_path / "export", stranger.signed(tables).signature.encode()
+    assert "signed by key" in run(_written(path, whole)).stdout
+    turned = whole.replace(sign, b"00" + sign[2:] if sign[:2] != b"00" else b"01" + sign[2:])
+    changed = whole.replace(b'"type":"DeckCut"', b'"type":"DeckHut"', 1)
+    for data, *options in ((whole, "--key", "0" * 64), (turned,), (changed,)):
+        done = run(_written(path, data), *options)
+        assert (done.returncode, "signed by key" in done.stdout) == (1, False)
+        assert "checkpoint 1 proves none of them\nNOT OK" in done.stdout
+        assert json.loads(run(path, *options, "--json").stdout)["checkpoint"]["tables"] == 0
+
+
+def test_one_changed_byte_is_told_in_a_few_lines(tmp_path):
+    """In the line about a table or in a compressed file it spoils every line behind it: the first is named, the others are counted."""
+    tables = stranger.played(37, deals=2)
+    whole = stranger.exported(tables)
+    done = run(_written(tmp_path / "head", whole.replace(b'{"table":', b'{"tible":', 1)))
+    assert re.search(r"^  and \d\d+ more$", done.stdout, re.MULTILINE)
+    assert (done.returncode, len(done.stdout.splitlines()) < 8) == (1, True)
+    packed = bytearray(gzip.compress(whole))
+    packed[len(packed) // 2] ^= 1
+    done = run(_written(tmp_path / "packed", bytes(packed)))
+    assert (done.returncode, len(done.stdout.splitlines()) < 16) == (1, True)
+
+
+def test_what_is_no_export_is_said_to_be_none(tmp_path):
+    """A server's refusal, a folder, a key that is none: status 2 and a sentence. The help tells the statuses."""
+    path = _written(tmp_path / "export", stranger.exported(stranger.played(37, deals=1)))
+    refused = _written(tmp_path / "refused", b'{"status":404,"detail":"The books know no pulka of that id.","code":"no_such_table"}')
+    for arguments, said in (
+        ((refused,), "the server refused: no_such_table: The books know no pulka of that id."),
+        ((tmp_path,), "is a folder"),
+        ((path, "--key", "00"), "a public key is 64 hex digits"),
+    ):
+        done = run(*arguments)
+        assert (done.returncode, said in done.stderr, done.stdout) == (2, True, "")
+    assert "exit status: 0" in run("--help").stdout
+
+
+def test_a_table_that_goes_on_is_named(tmp_path):
+    """It is checked as far as it has come, and said to go on; one that is over is not."""
+    tables = stranger.played(37, deals=1)
+    done = run(_written(tmp_path / "open", stranger.exported(tables)))
+    assert (done.returncode, f"{next(iter(tables))} goes on" in done.stdout, "1 table, " in done.stdout) == (0, True, True)
+    over = run(_written(tmp_path / "over", stranger.exported(stranger.played(38, target=4))))
+    assert (over.returncode, "goes on" in over.stdout) == (0, False)
+
+
 def _written(path, data):
     path.write_bytes(data)
     return path

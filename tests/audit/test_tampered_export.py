@@ -72,7 +72,7 @@ def test_every_byte_of_a_commit_counts():
         data = commits[revision - 1]
         for place in range(len(data)):
             damaged = data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
-            problems, _, _ = program.check_table(ONE, [*commits[: revision - 1], damaged, *commits[revision:]], len(commits), head)
+            problems, *_ = program.check_table(ONE, [*commits[: revision - 1], damaged, *commits[revision:]], len(commits), head)
             assert {(table, named) for table, named, _, _ in problems} == {(ONE, revision)}, (revision, place)
 
 

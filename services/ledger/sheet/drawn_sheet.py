@@ -154,9 +154,10 @@ def _notes(sheet: Paper, score: Mapping[str, Any], lang: Lang) -> Iterator[str]:
 
 
 def state(score: Mapping[str, Any], lang: Lang) -> str:
-    """Whether the pulka goes on or is over, and whether it was corrected or annulled since."""
+    """Whether the pulka goes on or is over, was played elsewhere, and whether it was corrected or annulled since."""
     since = "annulled" if score.get("annulled") else "corrected" if score.get("corrections") else ""
-    return word(lang, "closed" if score["closed"] else "open") + (f", {word(lang, since)}" if since else "")
+    marks = ["closed" if score["closed"] else "open", *(["recorded"] if score.get("recorded") else []), *([since] if since else [])]
+    return ", ".join(word(lang, mark) for mark in marks)
 
 
 # ---- In words ----------------------------------------------------------------------------------------------------------

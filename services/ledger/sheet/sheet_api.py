@@ -32,7 +32,15 @@ HEADERS: Final = {
     "Cache-Control": "no-store",  # what is seen depends on the token
     "X-Content-Type-Options": "nosniff",  # a page and a picture that nobody may take for anything else
 }
-CARRIED: Final = ("annulled", "corrections", "as_of", "position", "section", "sections")  # of a sheet; stands under another convention too
+CARRIED: Final = (
+    "recorded",
+    "annulled",
+    "corrections",
+    "as_of",
+    "position",
+    "section",
+    "sections",
+)  # of a sheet; stands under another convention too
 As = Annotated[str | None, QueryParameter(name="as", description="Another convention: a preset's name, or an object as JSON")]
 PICTURE_POLICY: Final = "default-src 'none'; frame-ancestors 'none'"  # a picture loads nothing and runs nothing
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from shared.rules.scorer_words import Lang
-from shared.web.problems import malformed
+from shared.web.problems import Problem, malformed
 
 JSON, SVG, HTML = "application/json", "image/svg+xml", "text/html"
 FORMS: Final[Mapping[str, str]] = {
@@ -16,8 +16,13 @@ LANGUAGES: Final = ("en", "ru")
 
 
 def form_wanted(accept: str | None) -> str:
-    """The media type to answer with: the one that `Accept` likes best, of equals the first; JSON where it names none of ours."""
-    return next((FORMS[name] for name in _by_liking(accept) if name in FORMS), JSON)
+    """The media type to answer with: the one that `Accept` likes best, of equals the first; JSON without it. Raises 406 for none of ours."""
+    if not (accept or "").strip():
+        return JSON
+    for name in _by_liking(accept):
+        if name in FORMS:
+            return FORMS[name]
+    raise Problem(406, "not_acceptable", f"A sheet comes as {JSON}, {SVG} or {HTML}.")
 
 
 def language_wanted(lang: str | None, accept_language: str | None) -> Lang:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
+import os
+import pty
+import subprocess
+import sys
 from contextlib import asynccontextmanager
 
 import pyarrow.parquet
@@ -182,3 +186,20 @@ async def test_bad_usage_is_named(command, tmp_path):
     assert isinstance((await Command(PULKA_POSTGRES_DSN="")("entries")).exception, CannotStart)
     away = await Command(PULKA_POSTGRES_DSN="postgresql://nobody@127.0.0.1:1/none")("entries")
     assert isinstance(away.exception, ServersUnreachable)
+
+
+async def test_a_player_that_the_books_do_not_know(command, played):
+    """Status 0 and no rows, and a line that says so; for a player with pulkas there is none."""
+    nobody = await command("entries", "--player", "nobody")
+    assert (nobody.exit_code, "the books know nothing of nobody" in nobody.stderr) == (0, True)
+    assert "know nothing" not in (await command("entries", "--player", played[0].seats[0])).stderr
+
+
+def test_parquet_is_not_written_to_a_terminal():
+    """Bytes for programs: refused as usage, before anything is asked."""
+    ours, terminal = pty.openpty()
+    command = [sys.executable, "-c", "from services.cli.main import main; main()", "export", "entries", "--format", "parquet"]
+    done = subprocess.run(command, stdout=terminal, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    os.close(terminal)
+    os.close(ours)
+    assert (done.returncode, "--out FILE" in done.stderr) == (2, True)

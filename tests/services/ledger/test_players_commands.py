@@ -50,6 +50,8 @@ async def test_a_players_figures(site, played):
     assert f"rating {rating['rating']:.0f}" in told.stdout
     assert all(one["contract"] in told.stdout for one in figures["contracts"])
     assert "no rated pulka" in nobody.stdout
+    assert (nobody.exit_code, "the books know nothing of nobody" in nobody.stderr) == (0, True)
+    assert "know nothing" not in told.stderr
     assert few["whists"]["deals"] == 0
 
 

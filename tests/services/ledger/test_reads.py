@@ -1,5 +1,6 @@
 """What the ledger answers about a table: every number from its events, every record good for a replay, nothing hidden told."""
 
+import asyncio
 import hashlib
 import json
 import re
@@ -225,3 +226,14 @@ async def test_cursors_past_every_row(site, log):
     assert (past.status_code, past.json()["deals"]) == (200, [])
     newest = await site.get(f"/players/{played.pulka.seats[0]}/deals", cursor=to_cursor((1 << 60, "9", 1 << 40)))
     assert (newest.status_code, len(newest.json()["deals"])) == (200, 2)
+
+
+async def test_a_refused_read_leaves_no_transaction_open(site, log):
+    """What is refused while the rows are read gives its connection back clean: the event loop hears of no error."""
+    played = await PlayedTable(log, 3).play(commits=5)
+    await site.read(played, "/sheet")
+    heard = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context["message"]))
+    assert (await site.get(f"/tables/{played.id}/sheet", section=9)).is_client_error
+    assert (await site.get("/tables/0-abcdefghijklmnopqrstuvwxyz/sheet")).json()["code"] == "no_such_table"
+    assert heard == []

@@ -45,7 +45,11 @@ async def test_sheet_deals_and_score_file_are_those_of_the_file(site, log):
     table = await recorded_table(log)
     sheet = await site.read(table, "/sheet")
     answer = json.loads(json.dumps(score_document(FILE)))
-    assert {name: sheet[name] for name in answer} == answer | {"closed": True}
+    assert {name: sheet[name] for name in answer} == answer
+    assert (sheet["recorded"], sheet["closed"]) == (True, False)
+    for lang, mark in (("en", "played elsewhere"), ("ru", "сыграна не здесь")):
+        assert mark in (await site.get(f"/tables/{table.id}/sheet", headers={"Accept": "text/html"}, lang=lang)).text
+    assert (await site.read(table, "/sheet", **{"as": "sochi"}))["recorded"] is True
     file = await site.read(table, "/score-file")
     assert json.loads(json.dumps(score_document(file))) == answer
     assert json.loads(msgspec.json.encode(recorded(file, (), "public", AUTHOR).score_file)) == file

@@ -26,15 +26,23 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,imag
 @pytest.mark.parametrize(
     ("accept", "form"),
     [
-        (None, JSON), ("", JSON), ("*/*", JSON), ("application/json", JSON), ("text/csv", JSON), ("nonsense;;;", JSON),
+        (None, JSON), ("", JSON), ("*/*", JSON), ("application/json", JSON), ("text/plain, */*;q=0.1", JSON),
         (SVG, SVG), ("image/*", SVG), ("application/json, image/svg+xml", JSON), ("image/svg+xml, application/json", SVG),
-        ("application/json;q=0.5, image/svg+xml", SVG), ("image/svg+xml;q=0, text/html;q=0.1", HTML), ("image/svg+xml;q=0", JSON),
-        (BROWSER, HTML), ("TEXT/HTML", HTML), ("image/svg+xml;q=2, text/html", HTML), ("image/svg+xml;q=x", JSON),
+        ("application/json;q=0.5, image/svg+xml", SVG), ("image/svg+xml;q=0, text/html;q=0.1", HTML),
+        (BROWSER, HTML), ("TEXT/HTML", HTML), ("image/svg+xml;q=2, text/html", HTML),
     ],
 )  # fmt: skip
 def test_the_form_that_accept_likes_best(accept, form):
     """JSON unless a picture or a page is liked better; a browser gets the page."""
     assert form_wanted(accept) == form
+
+
+@pytest.mark.parametrize("accept", ["text/plain", "text/csv", "nonsense;;;", "image/svg+xml;q=0", "image/svg+xml;q=x"])
+def test_a_form_that_there_is_not(accept):
+    """406 with the forms that there are."""
+    with pytest.raises(Problem, match=HTML) as refused:
+        form_wanted(accept)
+    assert (refused.value.status_code, refused.value.code) == (406, "not_acceptable")
 
 
 @pytest.mark.parametrize(
