@@ -126,7 +126,7 @@ def test_the_command_line(tmp_path):
 
 
 def test_only_what_is_proved_is_said(tmp_path):
-    """With another key, a signature that does not hold, or a changed commit the checkpoint proves nothing, and no key is called its signer."""
+    """With another key, a broken signature, or a changed commit the checkpoint proves nothing, and no key is called its signer."""
     tables = stranger.played(37, deals=2)
     whole = stranger.exported(tables, stranger.signed(tables), stranger.leaves(tables))
     path, sign = tmp_path / "export", stranger.signed(tables).signature.encode()

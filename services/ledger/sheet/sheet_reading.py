@@ -16,7 +16,7 @@ LANGUAGES: Final = ("en", "ru")
 
 
 def form_wanted(accept: str | None) -> str:
-    """The media type to answer with: the one that `Accept` likes best, of equals the first; JSON without it. Raises 406 for none of ours."""
+    """The media type to answer with: what `Accept` likes best, of equals the first; JSON without it. Raises 406 for none of ours."""
     if not (accept or "").strip():
         return JSON
     for name in _by_liking(accept):
