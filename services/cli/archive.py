@@ -24,11 +24,12 @@ from services.cli.logs import log_to
 from services.cli.token import BAD_NAME, NAME
 from services.ledger.archive import archive_files
 from services.ledger.archive.archive_files import BadArchive
-from services.ledger.archive.archiving import Archiver, Moved
+from services.ledger.archive.archiving import Archiver, Moved, told_archived
+from services.ledger.archive.whole_log import archive_folder
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.verify import check
 from services.ledger.books import Books
-from services.ledger.own_events import ARCHIVE, OwnEvents
+from services.ledger.own_events import OwnEvents
 from services.ledger.readers import live_books
 from shared.eventlog.port import LogError, NotPermitted
 from shared.events import address
@@ -49,21 +50,28 @@ FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
 
 
 @click.group(invoke_without_command=True)
-@click.option("--older-than", "days", type=click.IntRange(0, 100_000), metavar="DAYS", help="Tables untouched for so many days; 0: all.")
+@click.option(
+    "--older-than",
+    "days",
+    type=click.IntRange(0, 100_000),
+    metavar="DAYS",
+    help="Tables untouched for so many days; 0: all that are settled.",
+)
 @click.option("--to", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder of the archive.")
 @click.option("--name", default="operator", show_default=True, help="Who archives; stands in the log.")
+@click.option("--elsewhere", is_flag=True, help="DIR is meant, though the files of tables archived before are not there.")
 @click.option("--dry-run", is_flag=True, help="Only say which tables these are.")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 @click.pass_context
-def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str, *, dry_run: bool, as_json: bool) -> None:
+def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str, *, elsewhere: bool, dry_run: bool, as_json: bool) -> None:
     """Move settled tables older than DAYS to files in DIR, and out of the log; finish what an interrupted run has begun.
 
     Needs the ledger to be running, and the log's user that may purge: PULKA_NATS_OPERATOR_URL, or the keys of PULKA_HOME. Exit status 1
     when a table had to be left in the log.
     """
     if ctx.invoked_subcommand is not None:
-        if days is not None or folder is not None or dry_run:
-            raise click.UsageError("--older-than, --to and --dry-run go with `pulka archive` itself")
+        if days is not None or folder is not None or dry_run or elsewhere:
+            raise click.UsageError("--older-than, --to, --elsewhere and --dry-run go with `pulka archive` itself")
         return
     if days is None or folder is None:
         raise click.UsageError("--older-than DAYS and --to DIR are needed")
@@ -71,15 +79,23 @@ def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str
         raise click.BadParameter(BAD_NAME, param_hint="--name")
     settings = connections()
     log_to(sys.stderr, "warning")
-    older_than = int(time.time() * 1000) - days * DAY_MS
+    since = int(time.time() * 1000) - days * DAY_MS
     try:
-        done = asyncio.run(_listed(settings, folder, older_than) if dry_run else _moved(settings, folder, older_than, OPERATOR + name))
+        author = OPERATOR + name
+        work = (
+            _listed(settings, folder, since, elsewhere=elsewhere)
+            if dry_run
+            else _moved(settings, folder, since, author, elsewhere=elsewhere)
+        )
+        done = asyncio.run(work)
     except NotPermitted as wrong:
         raise CannotStart(f"{wrong}: set {variable('nats_operator_url')}") from wrong
     if as_json:
         click.echo(msgspec.json.encode(done))
     else:
         _say(done, dry_run=dry_run)
+    if done["archived"]:
+        _say_next(settings, folder)
     sys.exit(FAILED if done["left"] else 0)
 
 
@@ -87,19 +103,25 @@ def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str
 @click.argument("folder", type=FOLDER, metavar="DIR")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 def list_command(folder: Path, *, as_json: bool) -> None:
-    """List the tables in DIR, with their commits and sizes."""
-    found = _each(folder, _described)
+    """List the tables in DIR, with their commits and sizes. Exit status 1 when a file is damaged."""
+    count = damaged = 0
+
+    def described() -> Iterator[dict[str, Any]]:
+        nonlocal count, damaged
+        for one in _each(folder, _described):
+            count += 1
+            damaged += "problems" in one
+            yield one
+
     if as_json:
-        _one_object(found)
-        return
-    count = 0
-    for one in found:
-        count += 1
-        told = (
-            f"{one['commits']} commits, {one['bytes']} bytes, head {one['head'][:16]}" if "head" in one else one["problems"][0]["message"]
-        )
-        click.echo(f"{one['table']}: {told}")
-    click.echo(f"{count} tables", err=True)
+        _one_object(described())
+    else:
+        for one in described():
+            whole = "head" in one
+            told = f"{one['commits']} commits, {one['bytes']} bytes, head {one['head'][:16]}" if whole else one["problems"][0]["message"]
+            click.echo(f"{one['table']}: {told}")
+        click.echo(f"{count} tables", err=True)
+    sys.exit(FAILED if damaged else 0)
 
 
 @archive.command()
@@ -113,6 +135,8 @@ def verify(folder: Path, *, as_json: bool) -> None:
     settings = completed(read_settings(os.environ))
     log_to(sys.stderr, "warning")
     told = asyncio.run(_told_by_the_log(settings)) if settings.nats_url else {}
+    if not settings.nats_url:
+        click.echo(f"{variable('nats_url')} is not set: nobody asked the log whether a file is missing, or another", err=True)
     seen: set[str] = set()
     wrong = 0
 
@@ -142,8 +166,11 @@ def verify(folder: Path, *, as_json: bool) -> None:
 
 
 @asynccontextmanager
-async def _archiver(settings: Settings, folder: Path, author: str) -> AsyncIterator[Archiver]:
-    """An archiver on connections of its own. Raises `CannotStart`, `ServersUnreachable`."""
+async def _archiver(settings: Settings, folder: Path, author: str, *, elsewhere: bool) -> AsyncIterator[Archiver]:
+    """An archiver on connections of its own, into the folder of before unless `elsewhere` is meant.
+
+    Raises `CannotStart`, `ServersUnreachable`.
+    """
     log = await connected_log(_as_operator(settings), "pulka archive", on_closed=None)
     versions = Versions(Books.name, settings.namespace)
     try:
@@ -151,7 +178,13 @@ async def _archiver(settings: Settings, folder: Path, author: str) -> AsyncItera
         try:
             if not await versions.alone(connection):  # whoever fills a version reads what we take out of the log
                 raise CannotStart("another `pulka archive` is under way, or the books are being written anew (`pulka ledger status`)")
-            yield Archiver(log, connection, OwnEvents(log), Proofs(settings.namespace), folder, author=author, clock=now_ms)
+            own = OwnEvents(log)
+            away = [] if elsewhere else archive_files.not_there(folder, await told_archived(own))
+            if away:
+                raise CannotStart(
+                    f"{len(away)} archived tables, the first {away[0]}, have no file in {folder}; take theirs, or say --elsewhere"
+                )
+            yield Archiver(log, connection, own, Proofs(settings.namespace), folder, author=author, clock=now_ms)
         finally:
             await connection.close()
     except NotPermitted:
@@ -166,21 +199,25 @@ async def _archiver(settings: Settings, folder: Path, author: str) -> AsyncItera
         await log.close()
 
 
-async def _listed(settings: Settings, folder: Path, older_than: int) -> dict[str, Any]:
-    """How many tables a run would take."""
-    tables = commits = 0
-    async with _archiver(settings, folder, OPERATOR) as archiver:
+async def _listed(settings: Settings, folder: Path, older_than: int, *, elsewhere: bool) -> dict[str, Any]:
+    """Which tables a run would take."""
+    tables: list[str] = []
+    commits = 0
+    async with _archiver(settings, folder, OPERATOR, elsewhere=elsewhere) as archiver:
         async for table_id, revision in archiver.due(older_than):
-            tables, commits = tables + 1, commits + revision
+            tables.append(table_id)
+            commits += revision
             click.echo(table_id, err=True)
-    return {"archived": 0, "due": tables, "commits": commits, "left": []}
+        in_play = await archiver.in_play(older_than)
+    return {"archived": 0, "due": len(tables), "commits": commits, "tables": tables, "left": [], "in_play": in_play}
 
 
-async def _moved(settings: Settings, folder: Path, older_than: int, author: str) -> dict[str, Any]:
+async def _moved(settings: Settings, folder: Path, older_than: int, author: str, *, elsewhere: bool) -> dict[str, Any]:
     """Move what is due; what had to be left is told one by one."""
     totals: Counter[str] = Counter()
     left: list[Moved] = []
-    async with _archiver(settings, folder, author) as archiver:
+    tables: list[str] = []
+    async with _archiver(settings, folder, author, elsewhere=elsewhere) as archiver:
         with how_far("tables", await archiver.count(older_than)) as told:
             async for table_id, _ in archiver.due(older_than):
                 moved = await archiver.move(table_id)
@@ -188,8 +225,12 @@ async def _moved(settings: Settings, folder: Path, older_than: int, author: str)
                 totals["commits"] += moved.commits
                 if moved.state == "left":
                     left.append(moved)
+                else:
+                    tables.append(table_id)
                 told(totals["archived"] + totals["left"])
-    return {"archived": totals["archived"], "due": totals["archived"] + totals["left"], "commits": totals["commits"], "left": left}
+        in_play = await archiver.in_play(older_than)
+    due = totals["archived"] + totals["left"]
+    return {"archived": len(tables), "due": due, "commits": totals["commits"], "tables": tables, "left": left, "in_play": in_play}
 
 
 def _as_operator(settings: Settings) -> Settings:
@@ -207,7 +248,17 @@ def _as_operator(settings: Settings) -> Settings:
     return msgspec.structs.replace(settings, nats_url=_USER.sub(lambda _: user, settings.nats_url))
 
 
+def _say_next(settings: Settings, folder: Path) -> None:
+    """What is to be done now that the log has them no more."""
+    click.echo(f"{folder} is the only copy of these tables now: back it up", err=True)
+    known, here = archive_folder(settings), folder.expanduser().resolve()
+    if known is None or known.resolve() != here:
+        click.echo(f"so that the ledger can read them, set {variable('archive_dir')}={here} and start it again", err=True)
+
+
 def _say(done: dict[str, Any], *, dry_run: bool) -> None:
+    for table_id in done["in_play"]:
+        click.echo(f"{table_id}: stays in the log: it is in play")
     if dry_run:
         click.echo(f"{done['due']} tables with {done['commits']} commits would be archived")
         return
@@ -259,7 +310,7 @@ async def _told_by_the_log(settings: Settings) -> dict[str, TableArchived]:
     """What the ledger's own log says was archived, by table. Raises `ServersUnreachable`."""
     log = await connected_log(settings, "pulka archive", on_closed=None)
     try:
-        return {event.table: event for _, event in await OwnEvents(log).read(ARCHIVE) if isinstance(event, TableArchived)}
+        return await told_archived(OwnEvents(log))
     except LogError as wrong:
         raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
     finally:

@@ -18,7 +18,7 @@ from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.signing import Checkpoints
 from services.ledger.books import Books
 from services.ledger.readers import NoBooks, Readers
-from shared.eventlog.port import EventLog, LogError
+from shared.eventlog.port import EventLog, LogError, NotInArchive
 from shared.events.address import is_id
 from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
@@ -66,6 +66,8 @@ async def access(settings: Settings, *, writes: bool = False) -> AsyncIterator[A
             await proofs.prepare(settings.postgres_dsn)
         await readers.open()
         yield Access(settings, log, readers, proofs)
+    except NotInArchive as wrong:  # both servers are there
+        raise CannotStart(str(wrong)) from wrong
     except LogError as wrong:
         raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
     except NoBooks:

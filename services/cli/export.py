@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
+import stat
 import sys
 import time
 from contextlib import aclosing
@@ -26,6 +27,7 @@ from shared.web.auth import Tokens, master_keys
 from shared.web.service import CannotStart
 from shared.web.settings import Settings, read_settings
 
+FINISHED: Final = ".new"  # behind it while it gets its form, for a moment at the end
 PARTIAL: Final = ".part"  # behind the file's name until all of it is there; holds NDJSON with its cursors, whatever the form will be
 OPERATOR: Final = "operator"  # whose name the command's own token has
 LIFETIME: Final = 3600  # seconds: a whole club takes minutes
@@ -62,17 +64,22 @@ def export(  # noqa: PLR0913 - a parameter an option
         writer = form_of(form, what, player, resumed=False)
     except NoSuchForm as wrong:
         raise click.BadParameter(str(wrong), param_hint="--format") from None
-    if out is not None and not out.parent.is_dir():
-        raise click.BadParameter(f"{out.parent} is no folder", param_hint="--out")
     if player is not None and (not player or "\0" in player):
         raise click.BadParameter("no player is called so", param_hint="--player")
+    if out is not None:
+        _require_free(out, resume=resume)
     log_to(sys.stderr, "warning")
     fetch = from_server(url, _token(settings, token), what, player) if url is not None else from_database(completed(settings), what, player)
     if out is None:
         _told_of_nobody(player, asyncio.run(_through(fetch, writer, sys.stdout.buffer)))
         return
     partial = out.with_name(out.name + PARTIAL)
-    rows = asyncio.run(_collected(fetch, partial, what, player, resume=resume))
+    try:
+        rows = asyncio.run(_collected(fetch, partial, what, player, resume=resume))
+    except BaseException:
+        if partial.exists() and not partial.stat().st_size:
+            partial.unlink()  # nothing came, so there is nothing to go on with
+        raise
     _converted(partial, writer, out)
     _told_of_nobody(player, rows)
     if as_json:
@@ -102,6 +109,17 @@ def _token(settings: Settings, given: str | None) -> str | None:
 
 
 # ---- where it goes -----------------------------------------------------------------------------------------------------
+
+
+def _require_free(out: Path, *, resume: bool) -> None:
+    """Raises `CannotStart` for what an export must not take the place of: anything but a file, and a file unless it goes on with one."""
+    if not out.parent.is_dir():
+        raise click.BadParameter(f"{out.parent} is no folder", param_hint="--out")
+    for path in (out, out.with_name(out.name + PARTIAL), out.with_name(out.name + FINISHED)):
+        if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+            raise CannotStart(f"{path} is no regular file; an export is not written there")
+    if out.exists() and not resume:
+        raise CannotStart(f"{out} exists; an export is not written over anything")
 
 
 async def _through(fetch: Fetch, form: Form, out: IO[bytes]) -> int:
@@ -169,7 +187,7 @@ def _left(partial: Path, what: What, player: str | None) -> tuple[str | None, in
 
 def _converted(partial: Path, form: Form, out: Path) -> None:
     """What `partial` holds under its name and in its form; it appears all at once."""
-    finished = out.with_name(out.name + ".new")
+    finished = out.with_name(out.name + FINISHED)
     with partial.open("rb") as lines, finished.open("wb") as file:
         file.write(form.head(_NOWHERE) if not isinstance(form, Ndjson) else b"")
         gathered = _Gathered(form, file)

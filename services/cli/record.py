@@ -27,6 +27,8 @@ PATIENCE: Final = 20.0  # seconds: one append, and a log that recovers
 KEY: Final = re.compile(r"[!-~]{1,128}")  # what the header Idempotency-Key takes
 LIFETIME: Final = 60  # seconds: the token serves this one request
 
+_encode = msgspec.json.Encoder(order="sorted").encode
+
 
 @click.command("import")
 @click.argument("file")
@@ -34,7 +36,9 @@ LIFETIME: Final = 60  # seconds: the token serves this one request
 @click.option("--private", is_flag=True, help="Only its players may look at it.")
 @click.option("--url", type=SERVER_URL, help="The server.  [default: the port of PULKA_PORT on this machine]")
 @click.option("--name", default="operator", show_default=True, help="Who records it; stands in the log.")
-@click.option("--key", help="Tells this recording from others.  [default: made of file and seats, so that a repeat records nothing]")
+@click.option(
+    "--key", help="Tells this recording from others.  [default: made of what FILE says and of the seats: a repeat records nothing]"
+)
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 def import_command(file: str, seats: str | None, url: str | None, name: str, key: str | None, *, private: bool, as_json: bool) -> None:
     """Record the pulka in FILE ("-": standard input), a score file as `pulka score` reads it.
@@ -57,11 +61,16 @@ def import_command(file: str, seats: str | None, url: str | None, name: str, key
         click.echo(msgspec.json.encode({"error": wrong.document()}), err=True)
         sys.exit(BAD_INPUT if wrong.code == "malformed" else REFUSED)
     body = msgspec.json.encode({"score_file": msgspec.Raw(text), "seats": players, "visibility": visibility})
-    answer = _sent(settings, url or settings.url, name, key or hashlib.sha256(body).hexdigest(), body)
+    answer = _sent(settings, url or settings.url, name, key or _key_of(text, players), body)
     if as_json:
         click.echo(msgspec.json.encode(answer))
     else:
         click.echo(answer["table_id"])
+
+
+def _key_of(text: bytes, players: tuple[str, ...]) -> str:
+    """The same for the same paper, however it is spaced and ordered, whoever sends it and for whose eyes."""
+    return hashlib.sha256(_encode((msgspec.json.decode(text), players))).hexdigest()
 
 
 def _sent(settings: Settings, url: str, name: str, key: str, body: bytes) -> dict[str, Any]:

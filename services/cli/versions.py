@@ -23,7 +23,9 @@ from rich.table import Column, Table
 from services.cli.connections import connections, postgres_away
 from services.cli.host import settle_memory
 from services.cli.logs import log_to
-from services.ledger.archive.whole_log import archived_in
+from services.ledger.archive import archive_files
+from services.ledger.archive.archiving import told_archived
+from services.ledger.archive.whole_log import archive_folder, archived_in
 from services.ledger.books import VIEWS, Books
 from services.ledger.own_events import OwnEvents
 from services.ledger.parked import ParkingRecord
@@ -238,6 +240,11 @@ async def _rebuilt(settings: Settings, by: str) -> Switched:
     own, books, versions = OwnEvents(log), Books(), Versions(Books.name, settings.namespace)
     record = ParkingRecord(own, books.name)
     try:
+        away = archive_files.not_there(archive_folder(settings), await told_archived(own))
+        if away:  # before a version is begun: without them it could only fail
+            raise OrderRefused(
+                f"{len(away)} tables lie in the archive, the first {away[0]}, and not at hand; set PULKA_ARCHIVE_DIR to its folder"
+            )
         with _progress() as progress:
             filling = NextVersion(log, books, TABLE_STREAMS, settings.postgres_dsn, versions, rating_rows.recompute, chronicle=record)
             done = await filling.fill(by, progress, archived_in(log, settings))

@@ -14,17 +14,20 @@ from litestar.params import JSONBody
 
 from services.table.api import Desk
 from services.table.corrections_api import Author, author_of
+from services.table.table import RECORDED, Table, Tables
 from shared.eventlog import aggregates
-from shared.eventlog.aggregates import Committed
+from shared.eventlog.aggregates import Committed, Mismatch, RefusedAt
 from shared.events import address
 from shared.events.address import Address, is_id, new_id
+from shared.events.commit import decode
 from shared.events.keys import command_digest, former_digests
-from shared.rules.recorded_pulka import recorded
+from shared.rules.game_events import Event
+from shared.rules.recorded_pulka import PulkaRecorded, recorded
 from shared.rules.seats import MOST
 from shared.rules.shuffle import framed
 from shared.web.auth import OPERATE, OPERATOR
 from shared.web.idempotency import KeyHeader
-from shared.web.problems import Problem, malformed
+from shared.web.problems import Problem, malformed, refusal
 
 ROUTE: Final = "/v1/tables/recorded"
 PURPOSE: Final = "pulka recorded table 1"  # keeps the ids of recorded pulkas apart from whatever else is ever made of the same parts
@@ -69,7 +72,7 @@ def recording_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         for place, player in enumerate(data.seats):
             if not is_id(player) or await at.tables.log.head(Address("lobby", "player", player)) is None:
                 raise malformed(f"seats[{place}]", "the lobby knows no such player")
-        table_id = id_of(author.caller.player, author.key)
+        table_id = id_of(author.key)
         subject, payload = address.table(table_id).subject, _encode(data)
         request = aggregates.Request(
             command_id=author.key,
@@ -79,13 +82,31 @@ def recording_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
             correlation=author.request_id,
             former_digests=former_digests(at.keys, subject, payload),
         )
-        done = await at.tables.record(table_id, event, request)
-        assert isinstance(done, Committed), "nothing but this command makes this table, and a repeat is answered as the first"  # noqa: S101 - says what `id_of` promises
+        done = await _recorded(at.tables, table_id, event, request)
         return Recorded(table_id, done.loaded.revision, done.recorded.position, done.hash)
 
     return [record]
 
 
-def id_of(author: str, key: str) -> str:
-    """The id of the table that this command of `author` makes: the same for a repeat, so that it finds what it made."""
-    return new_id(hashlib.sha256(framed(PURPOSE, author, key)).digest())
+async def _recorded(tables: Tables, table_id: str, event: PulkaRecorded, request: aggregates.Request) -> Committed[Table, Event]:
+    """The table's first commit, whoever's it is. Raises 410 `archived`, 422 `idempotency_mismatch` when the key made another pulka."""
+    try:
+        done = await tables.record(table_id, event, request)
+        if isinstance(done, RefusedAt) and done.refused is RECORDED:  # another operator's, who used the same key
+            where = address.table(table_id)
+            head = await tables.log.head(where)
+            first, *_ = await tables.log.read(where, until=head.sequence if head is not None else 0)
+            done = await tables.record(table_id, event, msgspec.structs.replace(request, actor=decode(first.data).actor))
+    except Mismatch:
+        told = f"Table {table_id} was recorded under this Idempotency-Key, with other deals, seats or visibility."
+        raise Problem(422, "idempotency_mismatch", told) from None
+    if isinstance(done, RefusedAt):
+        refused = msgspec.structs.replace(done.refused, message=f"Table {table_id}: {done.refused.message}")
+        raise refusal(refused, done.revision)
+    assert isinstance(done, Committed), "recording is never nothing"  # noqa: S101 - says what `Tables.record` decides
+    return done
+
+
+def id_of(key: str) -> str:
+    """The id of the table that this command makes: the same for a repeat by any operator, so that it finds what was made."""
+    return new_id(hashlib.sha256(framed(PURPOSE, key)).digest())

@@ -305,7 +305,9 @@ class Tables:
     async def record(self, table_id: str, event: PulkaRecorded, request: Request) -> Result:
         """Write down a pulka that was played elsewhere, at a table that has no commit yet; anything else it refuses."""
         return await self._aggregates.transact(
-            address.table(table_id), request, lambda loaded, _: RECORDED if loaded.revision else (event,)
+            address.table(table_id),
+            request,
+            lambda loaded, _: ARCHIVED if loaded.state.archived else RECORDED if loaded.revision else (event,),
         )
 
     async def start_deal(self, table_id: str, number: int, now: int) -> Result:

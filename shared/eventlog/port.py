@@ -46,6 +46,10 @@ class Unavailable(LogError):
     """The log cannot be reached now; nothing was written."""
 
 
+class NotInArchive(Unavailable):
+    """What is asked for has left the log, and the archive that it went to is not here, or is damaged."""
+
+
 class OutcomeUnknown(LogError):
     """The append may or may not have been written, and the leader could not be asked in time; repeat with the same command id."""
 

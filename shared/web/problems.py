@@ -18,7 +18,7 @@ from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
 from shared.eventlog.aggregates import Mismatch, QueueFull
-from shared.eventlog.port import CommitTooLarge, Conflict, LogError, OutcomeUnknown, StorageFull
+from shared.eventlog.port import CommitTooLarge, Conflict, LogError, NotInArchive, OutcomeUnknown, StorageFull
 from shared.rules.refusal import Malformed, Refused
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -83,6 +83,7 @@ TITLES: Final[Mapping[str, str]] = {
     "seat_reserved": "The seat is kept for a bot, or for a person",
     "seat_taken": "Somebody sits there",
     "archived": "The pulka lies in the archive",
+    "not_in_archive": "The archive is not at hand",
     "pulka_recorded": "The pulka was played elsewhere",
     "table_closed": "The table is closed",
     "table_full": "Every seat is taken",
@@ -127,6 +128,7 @@ _TROUBLE: Final[tuple[tuple[tuple[type[Exception], ...], int, str, str], ...]] =
     ((CommitTooLarge,), 413, "body_too_large", "What this would store is too large; nothing was decided."),
     ((QueueFull,), 503, "unavailable", "Too much is waiting for this table or player; nothing was decided."),
     ((Conflict,), 409, "lost_race", "Others were faster, several times in a row; nothing was decided."),
+    ((NotInArchive,), 503, "not_in_archive", "The table has left the log, and the archive that it went to is not at hand here."),
     ((LogError,), 503, "unavailable", "The log cannot be reached; nothing was decided."),
     (_POSTGRES_AWAY, 503, "unavailable", "A server that is needed cannot be reached; nothing was decided."),
 )

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import os
 import zlib
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -143,6 +143,11 @@ def begun(folder: Path) -> list[str]:
 def files_in(folder: Path) -> Iterator[Path]:
     """Every table's file, by partition and id. Raises `OSError` for a folder that cannot be read."""
     yield from _listed(folder, ENDING)
+
+
+def not_there(folder: Path | None, tables: Iterable[str]) -> list[str]:
+    """Those of `tables` of which `folder` has no file; all of them where there is no folder."""
+    return sorted(one for one in tables if folder is None or not file_of(folder, one).is_file())
 
 
 def _listed(folder: Path, ending: str) -> Iterator[Path]:

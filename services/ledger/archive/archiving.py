@@ -41,6 +41,8 @@ BOOKS_S: Final = 10.0  # seconds for the books to read one commit; it takes mill
 LOOK_S: Final = 0.02  # seconds between two looks at them
 ANNULLED: Final = "PulkaAnnulled"  # the last event of a pulka that counts for nothing (4.2.16)
 
+_IN_PLAY: Final = "SELECT table_id FROM tables WHERE status <> 'over' AND at < $1 ORDER BY table_id"
+
 #: `$1`: untouched since then, `$2`: but those.
 _DUE: Final = """
 FROM tables t JOIN audit_trail a USING (table_id, revision)
@@ -59,6 +61,11 @@ class Moved(msgspec.Struct, frozen=True, omit_defaults=True):
     commits: int = 0
     reason: str = ""
     detail: str = ""
+
+
+async def told_archived(own: OwnEvents) -> dict[str, TableArchived]:
+    """What the ledger's own log says was archived, by table: the newest word of each. Raises `Unavailable`."""
+    return {event.table: event for _, event in await own.read(ARCHIVE) if isinstance(event, TableArchived)}
 
 
 class _Left(Exception):
@@ -97,6 +104,10 @@ class Archiver:
         begun = await asyncio.to_thread(archive_files.begun, self._folder)
         over: int = await self._books.fetchval(f"SELECT count(*) {_DUE}", older_than, begun)
         return len(begun) + over
+
+    async def in_play(self, older_than: int) -> list[str]:
+        """The tables that nobody has touched since `older_than` either, and that stay because they are not settled."""
+        return [row["table_id"] for row in await self._books.fetch(_IN_PLAY, older_than)]
 
     async def due(self, older_than: int) -> AsyncIterator[tuple[str, int]]:
         """The tables that a run would take, with how many commits each: those begun, then those over and untouched since `older_than`

@@ -8,14 +8,10 @@ from pathlib import Path
 
 from services.ledger.archive import archive_files
 from services.ledger.archive.archive_files import BadArchive, is_mark
-from shared.eventlog.port import FOLLOW_BATCH, EventLog, Recorded, Unavailable
+from shared.eventlog.port import FOLLOW_BATCH, EventLog, NotInArchive, Recorded
 from shared.events.address import Address
 from shared.projections.filling import Archive
 from shared.web.settings import Settings
-
-
-class NotInArchive(Unavailable):
-    """The table's commits lie in an archive that is not here, or is damaged."""
 
 
 def archive_folder(settings: Settings) -> Path | None:
@@ -45,12 +41,12 @@ class WholeLog:
 
     async def _archived(self, address: Address) -> list[Recorded]:
         if self._folder is None:
-            raise NotInArchive(f"{address.subject} lies in the archive, and PULKA_ARCHIVE_DIR is not set")
+            raise NotInArchive(f"table {address.id} lies in the archive, and PULKA_ARCHIVE_DIR is not set")
         path = archive_files.file_of(self._folder, address.id)
         try:
             return list((await asyncio.to_thread(archive_files.read, path)).records)
         except FileNotFoundError:
-            raise NotInArchive(f"{address.subject} lies in an archive, and {path} is not there") from None
+            raise NotInArchive(f"table {address.id} lies in an archive, and {path} is not there") from None
         except BadArchive as wrong:
             raise NotInArchive(str(wrong)) from wrong
 

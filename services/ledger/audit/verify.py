@@ -14,7 +14,6 @@ from typing import Any
 import msgspec
 
 from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, tables, who_played
-from services.ledger.archive.whole_log import NotInArchive
 from services.ledger.audit.against import Kept
 from services.ledger.audit.rules_check import by_the_rules
 from services.ledger.audit_trail import Step
@@ -32,7 +31,7 @@ from services.ledger.whists import postings, statement
 from services.ledger.whists.postings import Transaction
 from services.ledger.whists.statement import Account
 from services.ledger.who_played import Part
-from shared.eventlog.port import EventLog, Recorded
+from shared.eventlog.port import EventLog, NotInArchive, Recorded
 from shared.events.address import Address
 from shared.events.chain import ChainReport, Problem, verify_chain
 from shared.events.checkpoint_document import Leaf, leaf_of

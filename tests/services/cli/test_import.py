@@ -88,6 +88,18 @@ def test_the_same_import_has_the_same_key(run):
         assert own == "mine"
 
 
+def test_the_key_is_of_the_paper_alone(run):
+    """Spaces, order, who sends it and for whose eyes change nothing: the same paper is recorded once."""
+    with Server() as server:
+        seats = ("--seats", "a,b,c")
+        turned = json.dumps(dict(reversed(FILE.items())), indent=3)
+        for document, more in ((FILE, ()), (turned, ()), (FILE, ("--name", "night")), (FILE, ("--private",)), (FILE | {"target": 30}, ())):
+            assert run(document, "--url", server.url, *seats, *more).exit_code == 0
+        *same, other = (headers["idempotency-key"] for _, headers, _ in server.requests)
+        assert len(set(same)) == 1
+        assert other != same[0]
+
+
 @pytest.mark.parametrize(
     "document",
     ["no json", FILE | {"players": 9}, FILE | {"deals": [{"contract": "all_pass", "tricks": [9, 5, 3]}]},

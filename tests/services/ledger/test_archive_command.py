@@ -17,10 +17,13 @@ from services.cli.audit import audit
 from services.cli.versions import rebuild
 from services.ledger import main as ledger
 from services.ledger.archive import archive_files
+from services.ledger.archive.whole_log import WholeLog
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
+from shared.eventlog.port import NotInArchive
 from shared.events.address import TABLE_STREAMS
 from shared.projections.live_version import LiveVersion
+from shared.web.problems import problem_of
 from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
 from shared.web.settings import Settings
 from tests.services.ledger.played import PlayedTable
@@ -84,11 +87,22 @@ async def test_old_tables_go_and_the_audit_goes_on(run, played, log, tmp_path):
     folder = tmp_path / "archive"
     commits = len(one.commits) + len(two.commits)
     dry = await run("--older-than", 1, "--to", folder, "--dry-run", "--json")
-    assert (dry.exit_code, json.loads(dry.stdout)) == (0, {"archived": 0, "due": 2, "commits": commits, "left": []})
+    moved = json.loads(dry.stdout)["tables"]
+    assert set(moved) == {one.id, two.id}
+    assert (dry.exit_code, json.loads(dry.stdout)) == (
+        0,
+        {"archived": 0, "due": 2, "commits": commits, "tables": moved, "left": [], "in_play": [going.id]},
+    )
     assert set(dry.stderr.split()) == {one.id, two.id}
+    assert f"{going.id}: stays in the log: it is in play" in (await run("--older-than", 0, "--to", folder, "--dry-run")).stdout
     assert not folder.exists()
     done = await run("--older-than", 1, "--to", folder, "--json")
-    assert (done.exit_code, json.loads(done.stdout)) == (0, {"archived": 2, "due": 2, "commits": commits, "left": []}), done.output
+    assert (done.exit_code, json.loads(done.stdout)) == (
+        0,
+        {"archived": 2, "due": 2, "commits": commits, "tables": moved, "left": [], "in_play": [going.id]},
+    ), done.output
+    assert "only copy" in done.stderr
+    assert "PULKA_ARCHIVE_DIR" not in done.stderr
     assert [len(await log.read(table.address)) for table in played] == [1, 1, len(going.commits)]
     listed = json.loads((await run("list", folder, "--json")).stdout)["tables"]
     assert {(table["table"], table["commits"]) for table in listed} == {(one.id, len(one.commits)), (two.id, len(two.commits))}
@@ -120,6 +134,36 @@ async def test_without_the_archive_the_audit_says_what_is_missing(run, played, t
     assert verdicts[played[0].id]["problems"][0]["code"] == "not_in_archive"
 
 
+async def test_what_is_read_there_without_the_archive_is_refused_by_its_name(run, played, log, tmp_path):
+    """`pulka audit export` and `deal` end with status 2 and the table's id; over HTTP it is 503 `not_in_archive`, not a server away."""
+    await run("--older-than", 1, "--to", tmp_path / "archive")
+    table = played[0]
+    for arguments in (("export", table.id, tmp_path / "file"), ("deal", table.id, 1)):
+        blind = await run(*arguments, command=audit, PULKA_ARCHIVE_DIR="")
+        assert isinstance(blind.exception, CannotStart)
+        assert (blind.exception.exit_code, str(blind.exception).startswith(f"table {table.id} lies in the archive")) == (2, True)
+    with pytest.raises(NotInArchive) as away:
+        await WholeLog(log, None).read(table.address)
+    answer = problem_of(away.value)
+    assert (answer.status_code, answer.code) == (503, "not_in_archive")
+
+
+async def test_another_folder_must_be_meant(run, played, log, projector, tmp_path):
+    """With tables archived in one folder a run into another is refused; with --elsewhere it is done, and says what the ledger needs."""
+    assert played
+    await run("--older-than", 1, "--to", tmp_path / "archive")
+    late = await PlayedTable(log, 55, target=2).play()
+    assert await projector.at_least.wait(late.commits[-1].position, 10.0)
+    other = ("--older-than", 1, "--to", tmp_path / "other")
+    refused = await run(*other)
+    assert isinstance(refused.exception, CannotStart)
+    assert "2 archived tables" in str(refused.exception)
+    assert not (tmp_path / "other").exists()
+    done = await run(*other, "--elsewhere", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["tables"]) == (0, [late.id])
+    assert f"PULKA_ARCHIVE_DIR={tmp_path / 'other'}" in done.stderr
+
+
 async def test_a_damaged_archive_is_named(run, played, tmp_path):
     """A file that is gone, one that was changed, one that was written anew: each with its table; exit status 1."""
     one, two, _ = played
@@ -137,10 +181,14 @@ async def test_a_damaged_archive_is_named(run, played, tmp_path):
     archive_files.write(folder, 1, kept)
     assert await problems() == (1, {one.id: ["changed"], two.id: []})
     assert await problems(PULKA_NATS_URL="") == (0, {one.id: [], two.id: []})
+    assert "nobody asked the log" in (await run("verify", folder, PULKA_NATS_URL="")).stderr
+    assert (await run("list", folder)).exit_code == 0
     path.write_bytes(path.read_bytes()[:-30])
     assert await problems() == (1, {one.id: ["damaged"], two.id: []})
     assert "damaged" in (await run("verify", folder)).stdout
-    assert json.loads((await run("list", folder, "--json")).stdout)["tables"][0]["problems"][0]["code"] == "damaged"
+    listed = await run("list", folder, "--json")
+    assert listed.exit_code == (await run("list", folder)).exit_code == 1
+    assert json.loads(listed.stdout)["tables"][0]["problems"][0]["code"] == "damaged"
     path.unlink()
     assert await problems() == (1, {one.id: ["missing"], two.id: []})
 
@@ -175,8 +223,14 @@ async def test_the_home_has_the_operator_s_password(run, played, nats_urls, tmp_
 async def test_the_books_are_written_anew_from_archive_and_log(run, played, connection, versions, tmp_path):
     """`pulka ledger rebuild` reads the archive of PULKA_ARCHIVE_DIR first; without it, it refuses, and readers stay where they are."""
     await run("--older-than", 1, "--to", tmp_path / "archive")
+    before = await versions.known(connection)
     blind = await run(command=rebuild, PULKA_ARCHIVE_DIR="")
     assert isinstance(blind.exception, OrderRefused)
+    assert "2 tables lie in the archive" in str(blind.exception)
+    assert blind.stderr == ""
+    elsewhere = await run(command=rebuild, PULKA_ARCHIVE_DIR=str(tmp_path))
+    assert "set PULKA_ARCHIVE_DIR" in str(elsewhere.exception)
+    assert await versions.known(connection) == before
     done = await run("--json", command=rebuild)
     assert done.exit_code == 0, done.output
     assert (await versions.live(connection)).number == json.loads(done.stdout)["version"]

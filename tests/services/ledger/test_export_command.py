@@ -122,6 +122,35 @@ async def test_from_a_server_a_token_decides(site, played, command, tmp_path):
     assert isinstance(away.exception, ServersUnreachable)
 
 
+@pytest.mark.parametrize("behind", ["", ".part", ".new"])
+async def test_nothing_is_written_over(played, command, tmp_path, behind):
+    """A pipe or a link in the way is refused before anything is asked; so is a file, unless `--resume` is to go on with it."""
+    assert played
+    out, target = tmp_path / "file", tmp_path / "target"
+    at = tmp_path / f"file{behind}"
+    target.write_text("mine")
+    for make in (lambda: os.mkfifo(at), lambda: at.symlink_to(target), lambda: at.symlink_to(tmp_path / "nowhere")):
+        make()
+        for more in ((), ("--resume",)):
+            refused = await command("entries", "--out", out, *more)
+            assert isinstance(refused.exception, CannotStart)
+            assert "no regular file" in str(refused.exception)
+        at.unlink()
+    assert {path.name: path.read_text() for path in tmp_path.glob("[ft]*")} == {"target": "mine"}
+    out.write_text("mine")
+    refused = await command("entries", "--out", out)
+    assert isinstance(refused.exception, CannotStart)
+    assert (refused.exception.exit_code, out.read_text(), [*tmp_path.glob("file.*")]) == (2, "mine", [])
+    assert (await command("entries", "--out", out, "--resume")).exit_code == 0
+
+
+async def test_a_refused_export_leaves_nothing(command, tmp_path):
+    """Where nothing came there is no FILE.part that looks like the beginning of something."""
+    away = await command("entries", "--out", tmp_path / "file", "--url", "http://127.0.0.1:1")
+    assert isinstance(away.exception, ServersUnreachable)
+    assert not [*tmp_path.glob("file*")]
+
+
 @pytest.mark.parametrize("what", ["entries", "deals"])
 async def test_an_interrupted_file_is_gone_on_with(played, command, tmp_path, monkeypatch, what):
     """Whatever an earlier run has left, cut at any byte, `--resume` makes the whole file of it, to the byte."""
@@ -158,6 +187,7 @@ async def test_a_server_that_goes_away_in_the_middle_is_asked_again(site, played
             told = await command("entries", "--url", url, "--out", out)
             assert told.exit_code == 0, told.output
             assert out.read_text() == plain.stdout
+        out.unlink()
         async with cutting(server.port, *[700] * 5) as url:
             gone = await command("entries", "--url", url, "--out", out)
             assert isinstance(gone.exception, ServersUnreachable)

@@ -15,11 +15,12 @@ from services.table.recording_api import recording_routes
 from services.table.table import Tables
 from shared.eventlog.memory import MemoryLog
 from shared.events.address import TABLE_STREAMS, Address, new_id
-from shared.events.catalogue import decode_table_event
-from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, decode, encode
+from shared.events.catalogue import decode_table_event, encode_event
+from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, decode, encode, hash_of
 from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
+from shared.rules.recorded_pulka import PulkaArchived
 from shared.web import application
 from shared.web.auth import OPERATE, PLAY, READ, Tokens
 from shared.web.service import Service
@@ -115,6 +116,37 @@ async def test_a_repeat_records_nothing(club):
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
     assert (await club.record(key="k2", seats=SEATS)).json()["table_id"] != first.json()["table_id"]
     assert len(await club.log.read(Address("table", "table", first.json()["table_id"]))) == 1
+
+
+async def test_another_operator_s_repeat_is_answered_as_the_first(club):
+    """The key alone names the table: whoever sends it again records nothing, and another pulka under it is told where the first is."""
+    first = await club.record(seats=SEATS)
+    club.operator = club._tokens.issue_operator("night", int(time.time()), 3600, "id2")
+    again = await club.record(seats=SEATS)
+    assert (again.status_code, again.json()) == (201, first.json())
+    other = await club.record(seats=SEATS, visibility="private")
+    assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
+    assert first.json()["table_id"] in other.json()["detail"]
+
+
+async def test_a_repeat_after_the_archiving_names_the_table(club):
+    """Its first commit has left the log: 410 `archived` with the table's id, and nothing is stored, whoever asks."""
+    table_id = (await club.record(seats=SEATS)).json()["table_id"]
+    where = Address("table", "table", table_id)
+    (stored,) = await club.log.read(where)
+    event = PulkaArchived(1, hash_of(stored.data), "operator:desk", annulled=False)
+    mark = Commit(
+        aggregate=where.subject, revision=2, schema=SCHEMA, at=decode(stored.data).at, actor="operator:desk", command_id="archive",
+        command_digest="", cause=None, correlation=None, prev_hash=hash_of(stored.data), events=(msgspec.Raw(encode_event(event)),),
+    )  # fmt: skip
+    last = await club.log.append(where, encode(mark), stored.sequence)
+    await club.log.purge(where, last.sequence)
+    for name in ("night", "desk"):
+        club.operator = club._tokens.issue_operator(name, int(time.time()), 3600, name)
+        gone = await club.record(seats=SEATS)
+        assert (gone.status_code, gone.json()["code"]) == (410, "archived")
+        assert table_id in gone.json()["detail"]
+    assert await club.log.read(where) == [last]
 
 
 async def test_nothing_is_played_there(club):
