@@ -1,8 +1,8 @@
 """What can be carried away whole: entries of the sheets, deal records, score files, statement lines; part after part, as of one moment.
 
-A place says how far somebody has got and up to which commit of each stream he was going to read. Below that mark rows do not change, so
-who begins again at a place reads what he would have read without the interruption. No part holds more than `PART` units, however large
-the club is.
+A place says how far somebody has got and up to which commit of each stream he was going to read. A row says what that commit left: what
+later ones change (a result, whether a pulka is over, a sheet that its players keep) is told as it stood at the mark. So who begins again at
+a place reads what he would have read without the interruption. No part holds more than `PART` units, however large the club is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import msgspec
 from services.ledger import deal_history, own_entries, score_sheet, sections, tables
 from services.ledger.score_sheet import Score
 from services.ledger.tables import Table
+from services.ledger.whists.as_it_stood import as_it_stood
 from shared.events.address import TABLE_STREAMS
 from shared.projections.projection import Connection
 from shared.web.paging import LARGEST
@@ -124,7 +125,8 @@ _HIS_DEALS: Final = "EXISTS (SELECT FROM who_played w WHERE w.player = $7 AND w.
 _PULKAS: Final = f"""
     SELECT t.first_sequence, t.table_id,
            (SELECT max(s.deal) FROM scores s JOIN audit_trail a ON a.table_id = s.table_id AND a.revision = s.revision
-            WHERE s.table_id = t.table_id AND a.sequence <= $4) AS last_deal
+            WHERE s.table_id = t.table_id AND a.sequence <= $4) AS last_deal,
+           (SELECT max(a.revision) FROM audit_trail a WHERE a.table_id = t.table_id AND a.sequence <= $4) AS revision
     FROM tables t
     WHERE t.stream = $1 AND t.first_sequence > $2 AND t.first_sequence <= $4 AND $3::int >= 0 AND {_SEEN}
       AND {_WHOSE}
@@ -218,27 +220,30 @@ async def _score_files(connection: Connection, scope: Scope, place: Place, size:
     rows: list[dict[str, Any]] = []
     for row in found:
         if row["last_deal"] is not None:
-            rows += await _files_of(connection, known[row["table_id"]], row["last_deal"])
+            table = known[row["table_id"]]
+            over = table.over_sequence is not None and table.over_sequence <= place.marks[place.stream]
+            rows += await _files_of(connection, table, row["last_deal"], row["revision"], "over" if over else "playing")
     return rows, (found[-1]["first_sequence"], 0)
 
 
-async def _files_of(connection: Connection, table: Table, last_deal: int) -> list[dict[str, Any]]:
-    """One score file a section, as far as deal `last_deal`."""
+async def _files_of(connection: Connection, table: Table, last_deal: int, revision: int, status: str) -> list[dict[str, Any]]:
+    """One score file a section, as far as deal `last_deal` and commit `revision`, which left the pulka in this `status`."""
     played: list[Score] = await score_sheet.read(connection, table.table_id, last_deal)
     parted = [section for section in await sections.read(connection, table, table.deal) if section.first_deal <= last_deal]
     ends = [*(section.first_deal for section in parted[1:]), last_deal + 1]
     files: list[dict[str, Any]] = []
     for number, (section, end) in enumerate(zip(parted, ends, strict=True), start=1):
-        kept = await own_entries.kept(connection, table, section, end - 1)
+        kept = await own_entries.kept(connection, table, section, end - 1, before=revision + 1)
         own = [score for score in played if section.first_deal <= score.deal < end]
         file = deal_history.score_file(table, section, own, kept)
-        files.append({"table_id": table.table_id, "section": number, "status": table.status, "score_file": file})
+        files.append({"table_id": table.table_id, "section": number, "status": status, "score_file": file})
     return files
 
 
 async def _statement(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
     found = await _fetch(connection, _LINES, _HIS_LINES, scope, place, size)
     rows = [{column: row[column] for column in COLUMNS["statement"]} for row in found]
+    rows = await as_it_stood(connection, rows, place.marks[place.stream])
     return rows, (found[-1]["over_sequence"], found[-1]["seat"] + 1) if found else None
 
 

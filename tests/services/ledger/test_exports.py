@@ -17,6 +17,7 @@ from services.ledger.exports import export_files, export_rows
 from services.ledger.exports.export_api import export_routes
 from services.ledger.exports.export_forms import Csv
 from services.ledger.exports.export_rows import Place, Scope
+from shared.rules import pulka as match
 from shared.rules.replay import replay_document
 from shared.rules.score_file import score_document
 from shared.web import application
@@ -26,6 +27,7 @@ from shared.web.service import Service
 from shared.web.settings import Settings
 from tests.served import served
 from tests.services.ledger.played import PlayedTable
+from tests.services.ledger.test_adjudicated import TERMS, Misplayed
 
 pytestmark = pytest.mark.servers
 
@@ -179,6 +181,86 @@ async def test_pages_come_to_the_same_rows(site, log, what):
     else:
         told = [line for page in pages for line in lines(page.decode()) if not {"export", "cursor", "end"} & set(line)]
         assert told == rows(whole.decode())
+
+
+@pytest.mark.parametrize("form", ["ndjson", "csv"])
+@pytest.mark.parametrize("size", [1, 2, 4])
+async def test_a_result_is_told_as_it_stood_when_the_export_began(site, log, form, size):
+    """Page by page, with corrections and an annulment between any two lines, it tells what it told whole before them, and sums to zero."""
+    plain, staked, corrected = PlayedTable(log, 51), PlayedTable(log, 52, terms={"stake": "1/3"}), PlayedTable(log, 53)
+    await settled(site, plain, staked, corrected)
+    await corrected.correct("5/3", "-4/3", "-1/3")
+    await site.read(corrected, "/statement")
+    whole = await exported(site, "statement", format=form)
+    changes = [
+        lambda: plain.correct(100, -50, -50),
+        lambda: staked.correct("-7/2", "7/2", 0),
+        corrected.annul,
+        plain.annul,
+        lambda: staked.correct(1, 1, -2),
+    ]
+    pages, cursor = [], {}
+    while True:
+        page = await exported(site, "statement", format=form, limit=size, **cursor)
+        pages.append(page.content)
+        if "pulka-cursor" not in page.headers:
+            break
+        cursor = {"cursor": page.headers["pulka-cursor"]}
+        if changes:
+            await changes.pop(0)()
+            for played in (plain, staked, corrected):
+                await site.read(played, "/statement")
+    if form == "csv":
+        assert b"".join(pages) == whole.content
+        found = list(csv.DictReader(io.StringIO(b"".join(pages).decode(), newline="")))
+    else:
+        found = [line for page in pages for line in lines(page.decode()) if not {"export", "cursor", "end"} & set(line)]
+        assert found == rows(whole.text)
+    for played in (plain, staked, corrected):
+        own = [row for row in found if row["table_id"] == played.id]
+        assert len(own) == 3
+        for column in ("net", "rounded", "payment"):
+            assert sum(Fraction(row[column] or 0) for row in own) == 0
+    assert (await exported(site, "statement", format=form)).content != whole.content
+
+
+async def test_one_player_s_results_are_as_they_stood_too(site, log):
+    """His lines alone come to the bytes of before: whole whists are rounded among all seats, of which he has one."""
+    played = PlayedTable(log, 54, terms={"stake": 2})
+    await settled(site, played)
+    await played.correct("1/3", "1/3", "-2/3")
+    await site.read(played, "/statement")
+    before = [await exported(site, f"statement?player={player}") for player in played.seats]
+    start = [lines(answer.text)[0]["export"]["cursor"] for answer in before]
+    await played.correct("1/2", "-1/4", "-1/4")
+    await played.annul()
+    await site.read(played, "/statement")
+    for player, answer, cursor in zip(played.seats, before, start, strict=True):
+        head = answer.content[: answer.content.index(b"\n") + 1]
+        assert head + (await exported(site, f"statement?player={player}&cursor={cursor}")).content == answer.content
+
+
+@pytest.mark.parametrize("what", WHATS)
+async def test_what_is_played_on_changes_nothing_below_the_mark(site, log, what):
+    """An export begun at any commit of a pulka whose players keep the sheet comes to the same bytes when the pulka is over and annulled."""
+    terms = TERMS | {"entries": "by_hand"}
+    played = Misplayed(log, 55, players=3, target=4, terms=terms)
+    headers = site.token("boss", OPERATE)
+    begun = {}
+    while await played.step() is not None:
+        if not played.pulka.number or (len(played.commits) % 3 and match.phase(played.pulka) != "between_deals"):
+            continue
+        await site.read(played, "/audit", played.seats[0])
+        whole = (await site.get(f"/export/{what}", headers=headers)).content
+        begun[json.loads(whole[: whole.index(b"\n")])["export"]["cursor"]] = whole
+    await played.annul()
+    await site.read(played, "/audit", played.seats[0])
+    assert len(begun) > 5
+    for cursor, whole in begun.items():
+        again = (await site.get(f"/export/{what}", headers=headers, cursor=cursor)).content
+        assert whole[: whole.index(b"\n") + 1] + again == whole
+    final = (await site.get(f"/export/{what}", headers=headers)).content
+    assert final not in begun.values()
 
 
 async def test_a_reader_gets_what_he_may_see(site, log):
