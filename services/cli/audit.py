@@ -19,6 +19,8 @@ from services.cli.audit_deal import deal
 from services.cli.audit_export import export
 from services.ledger.audit.against import Kept, held_to, signed_in, wrong_with_file, wrong_with_signed
 from services.ledger.audit.verify import tables_in, verify_table
+from services.ledger.players import ratings_check
+from services.ledger.players.ratings_check import RatingsChecked
 from shared.events.address import TABLE_STREAMS, table
 from shared.events.chain import Problem
 from shared.events.checkpoint_document import KeptCheckpoint, key_id, read_kept
@@ -37,12 +39,14 @@ class Outcome(msgspec.Struct):
     checkpoints: list[Problem]
     signed: int
     kept: Verdict | None
+    ratings: RatingsChecked | None = None  # None: one table was asked for
 
     @property
     def well(self) -> bool:
         """Whether nothing is wrong."""
         fine = self.kept is None or self.kept["verified"]
-        return fine and not self.checkpoints and all(verdict["verified"] for verdict in self.tables)
+        rated = self.ratings is None or not self.ratings.problems
+        return fine and rated and not self.checkpoints and all(verdict["verified"] for verdict in self.tables)
 
 
 @click.group()
@@ -97,6 +101,8 @@ def _told(outcome: Outcome, *, single: bool) -> Verdict:
     if outcome.signed and not single:
         problems = msgspec.to_builtins(outcome.checkpoints)
         told["checkpoints"] = {"verified": not problems, "signed": outcome.signed, "problems": problems}
+    if outcome.ratings is not None:
+        told["ratings"] = msgspec.to_builtins(outcome.ratings)
     if outcome.kept is not None:
         told |= {"verified": outcome.well, "against": outcome.kept}
     return told
@@ -111,16 +117,29 @@ def _say(outcome: Outcome, *, every: bool) -> None:
             click.echo(f"  revision {problem['revision']}: {problem['code']}: {problem['message']}")
     for wrong in outcome.checkpoints:
         click.echo(f"checkpoint {wrong.revision}: {wrong.code}: {wrong.message}")
+    if outcome.ratings is not None:
+        _say_ratings(outcome.ratings)
     if outcome.kept is not None:
         for problem in outcome.kept["problems"]:
             click.echo(f"kept checkpoint: {problem['code']}: {problem['message']}")
         if outcome.kept["verified"]:
             click.echo(f"held against checkpoint {outcome.kept['number']}, signed by key {outcome.kept['key_id']}")
     if not every:
-        commits = sum(verdict["commits"] for verdict in outcome.tables)
-        wrong_ones = sum(not verdict["verified"] for verdict in outcome.tables)
-        tables = "1 table" if len(outcome.tables) == 1 else f"{len(outcome.tables)} tables"
-        click.echo(f"{tables}, {commits} commits, {f'{wrong_ones} not verified' if wrong_ones else 'all verified'}")
+        _say_sum(outcome.tables)
+
+
+def _say_sum(verdicts: list[Verdict]) -> None:
+    commits = sum(verdict["commits"] for verdict in verdicts)
+    wrong_ones = sum(not verdict["verified"] for verdict in verdicts)
+    tables = "1 table" if len(verdicts) == 1 else f"{len(verdicts)} tables"
+    click.echo(f"{tables}, {commits} commits, {f'{wrong_ones} not verified' if wrong_ones else 'all verified'}")
+
+
+def _say_ratings(ratings: RatingsChecked) -> None:
+    for wrong in ratings.problems:
+        click.echo(f"ratings: {wrong.code}: {wrong.message}")
+    if not ratings.checked:
+        click.echo("ratings: not checked, some are still to be computed")
 
 
 async def _verified(settings: Settings, table_id: str | None, file: KeptCheckpoint | None, keys: frozenset[str]) -> Outcome:
@@ -136,7 +155,10 @@ async def _verified(settings: Settings, table_id: str | None, file: KeptCheckpoi
         if table_id is not None:
             return Outcome([await _one(at, table_id, kept)], [], len(events), about)
         wrong = await wrong_with_signed(at.log, at.readers, at.proofs, keys)
-        return Outcome(await _all(at, kept), wrong, len(events), about)
+        every = await _all(at, kept)
+        async with at.readers.reading() as connection:
+            ratings = await ratings_check.check(connection)
+        return Outcome(every, wrong, len(events), about, ratings)
 
 
 async def _one(at: Access, table_id: str, kept: Kept | None) -> Verdict:

@@ -125,9 +125,10 @@ class Ledger:
             raise CannotStart(f"the ledger refuses to run: {refused}") from refused
         except (OSError, asyncpg.PostgresError) as wrong:
             raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
-        self._desk = Desk(WholeLog(self._log, archive_folder(settings)), self._readers, self._books.at_least)
+        whole = WholeLog(self._log, archive_folder(settings))
+        self._desk = Desk(whole, self._readers, self._books.at_least)
         self._proofs = ProofReads(self._desk, proofs)
-        checkpoints = Checkpoints(self._log, self._readers, proofs, settings.postgres_dsn)
+        checkpoints = Checkpoints(whole, self._readers, proofs, settings.postgres_dsn)
         self._signer = DailySigner(self._log, checkpoints, key, self._leads, lambda: int(time.time() * 1000))
         self._signing = asyncio.create_task(self._signer.run())
 

@@ -84,6 +84,12 @@ async def _check_the_oldest(log: EventLog, checkpoint: Checkpoint, connection: C
             raise HistoryDiffers(f"{recorded.position} lies before {checkpoint.sequence}, up to which was applied, and is not known")
 
 
+async def head(connection: Connection, subject: str) -> tuple[int, str]:
+    """Revision and hash of the last commit of an aggregate that the rows have followed; of none `(0, FIRST_PREV_HASH)`."""
+    row = await connection.fetchrow("SELECT revision, hash FROM heads WHERE aggregate = $1", subject)
+    return (0, FIRST_PREV_HASH) if row is None else (row["revision"], row["hash"])
+
+
 class Heads:
     """The mirrored heads of the aggregates of one batch."""
 

@@ -8,15 +8,18 @@ from contextlib import aclosing
 from functools import partial
 from typing import Final
 
+from services.ledger.archive.whole_log import NotInArchive
 from services.ledger.readers import Readers
 from shared.eventlog.port import EventLog, Recorded
 from shared.events import address
 from shared.events.address import TABLE_STREAMS
 from shared.events.chain import Problem
+from shared.events.checkpoint_document import Leaf, leaf_of
 from shared.events.commit import FIRST_PREV_HASH, hash_of
 from shared.projections.history import link_of
 
 QUIET: Final = 3  # signs of life in a row after which nothing more comes, though the end was not seen: its last commits were archived
+NO_END: Final = 1 << 60  # above every revision: no limit
 TABLES_A_QUERY: Final = 50  # tables whose hashes are asked for at once: some 100,000 rows of a hundred bytes
 
 
@@ -70,12 +73,14 @@ async def gathered(
     after: Mapping[str, int],
     cut: Mapping[str, int],
     archived: Collection[str],
+    known: Mapping[str, Leaf] | None,
     progress: Progress = lambda _done, _all: None,
 ) -> dict[str, list[str]]:
     """By table the hashes of all its commits up to `cut`, of the tables that have commits after `after`.
 
-    `archived` tables that are not in the log any more are taken from the books. `progress(done, all)` counts sequences. Raises
-    `NotToBeSigned`, `Unavailable`, and what asyncpg raises.
+    What has left the log of the `archived` tables is read from the archive, when `log` has it behind it; else the books' word is taken if
+    their signed leaf, in `known` by table, proves it. `known` None: the caller holds what is found against a signed root, which proves it.
+    `progress(done, all)` counts sequences. Raises `NotToBeSigned`, `Unavailable`, and what asyncpg raises.
     """
     found: dict[str, list[str]] = {}
     begins = {stream: after.get(stream, 0) for stream in cut}
@@ -90,11 +95,11 @@ async def gathered(
             done = others + end
             for table, run in runs.items():
                 whole = run.first == 1
-                found[table] = run.hashes if whole else await _whole(log, readers, run, end, archived=table in archived)
+                found[table] = run.hashes if whole else await _whole(log, readers, run, end, known, archived=table in archived)
             for table in await _gone(readers, stream, begins[stream], end, found):
                 if table not in archived:
                     raise NotToBeSigned(table, Problem(1, "missing", "the log has nothing of this table, which the books have read"))
-                found[table] = await _in_books(readers, table, end)
+                found[table] = await _archived(log, readers, table, end, NO_END, known)
     await _hold_against_books(readers, found)
     return found
 
@@ -120,19 +125,41 @@ async def _of_stream(log: EventLog, stream: str, after: int, end: int, told: Cal
     return runs
 
 
-async def _whole(log: EventLog, readers: Readers, run: _Run, end: int, *, archived: bool) -> list[str]:
-    """All hashes of a table that began before `run`: its tree is over all of it. What is archived is taken from the books."""
+async def _whole(log: EventLog, readers: Readers, run: _Run, end: int, known: Mapping[str, Leaf] | None, *, archived: bool) -> list[str]:
+    """All hashes of a table that began before `run`: its tree is over all of it."""
     if archived:
-        hashes = (await _in_books(readers, run.table, end))[: run.first - 1]
+        hashes = await _archived(log, readers, run.table, end, run.first, known)
     else:
-        earlier = _Run(run.table)
-        for recorded in await log.read(address.table(run.table), until=end):
-            if recorded.revision < run.first:
-                earlier.add(recorded)
-        hashes = earlier.hashes if earlier.first == 1 else []
+        hashes = await _read(log, run.table, end, run.first)
     if (len(hashes), hashes[-1:]) != (run.first - 1, [run.follows]):
         raise NotToBeSigned(run.table, Problem(run.first, "broken", "the commits before it are not those that it follows from"))
     return hashes + run.hashes
+
+
+async def _read(log: EventLog, table: str, end: int, before: int) -> list[str]:
+    """The hashes of a table's commits up to sequence `end`, those before revision `before`; none when the first one is not there."""
+    earlier = _Run(table)
+    for recorded in await log.read(address.table(table), until=end):
+        if recorded.revision < before and recorded.sequence <= end:
+            earlier.add(recorded)
+    return earlier.hashes if earlier.first == 1 else []
+
+
+async def _archived(log: EventLog, readers: Readers, table: str, end: int, before: int, known: Mapping[str, Leaf] | None) -> list[str]:
+    """The same of an archived table: from its file, else from the books as far as something that was signed proves what they say."""
+    away = "its commits have left the log, and no archive of them is at hand"
+    try:
+        if hashes := await _read(log, table, end, before):
+            return hashes
+    except NotInArchive as missing:
+        away = str(missing)
+    hashes = (await _in_books(readers, table, end))[: before - 1]
+    if known is None:
+        return hashes
+    leaf = known.get(table)
+    if leaf is None or leaf.revision != len(hashes) or await asyncio.to_thread(leaf_of, table, hashes) != leaf:
+        raise NotToBeSigned(table, Problem(1, "not_in_archive", f"{away}; no checkpoint has signed what the books say of them"))
+    return hashes
 
 
 async def _gone(readers: Readers, stream: str, after: int, end: int, there: Mapping[str, object]) -> list[str]:

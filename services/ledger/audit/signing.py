@@ -73,7 +73,7 @@ class Checkpoints:
                 raise NotToBeSigned("checkpoints", wrong[0])
             known = await self._caught_up(connection, number, before)
             cut = await ends_of(self._log)
-            changed, leaves = await self._leaves(known, before[-1].cut if before else {}, cut)
+            changed, leaves = await self._leaves(known, before[-1].cut if before else {}, cut, signed=False)
             at = max(now, row[-1].header.at) if row else now
             made = await asyncio.to_thread(sign, key, len(row) + 1, at, leaves, row[-1] if row else None)
             event = CheckpointSigned(len(row) + 1, made.signed, made.signature, key.public, cut)
@@ -104,7 +104,7 @@ class Checkpoints:
         known = await self._proofs.leaves(connection, number)
         for place in range(number, len(before)):
             event = before[place]
-            changed, known = await self._leaves(known, before[place - 1].cut if place else {}, event.cut)
+            changed, known = await self._leaves(known, before[place - 1].cut if place else {}, event.cut, signed=True)
             if root_over(known) != Signed(event.signed, event.signature).header.root:
                 message = "the commits that the log holds are not those that were signed"
                 raise NotToBeSigned("checkpoints", Problem(event.number, "checkpoint_root", message))
@@ -114,10 +114,13 @@ class Checkpoints:
             raise NotToBeSigned("checkpoints", Problem(len(before), "checkpoint_root", message))
         return known
 
-    async def _leaves(self, known: Sequence[Leaf], after: dict[str, int], cut: dict[str, int]) -> tuple[list[Leaf], list[Leaf]]:
-        """The leaves of the tables that went on between two cuts, and all, in order."""
+    async def _leaves(
+        self, known: Sequence[Leaf], after: dict[str, int], cut: dict[str, int], *, signed: bool
+    ) -> tuple[list[Leaf], list[Leaf]]:
+        """The leaves of the tables that went on between two cuts, and all, in order. `signed`: the caller has their root."""
         archived = {event.table for _, event in await self._own.read(ARCHIVE) if isinstance(event, TableArchived)}
-        found = await gathered(self._log, self._readers, after, cut, archived, self._progress)
+        proved = None if signed else {one.table: one for one in known}
+        found = await gathered(self._log, self._readers, after, cut, archived, proved, self._progress)
         changed = await asyncio.to_thread(lambda: [leaf_of(table, hashes) for table, hashes in found.items()])
         return changed, in_order(({one.table: one for one in known} | {one.table: one for one in changed}).values())
 

@@ -38,7 +38,7 @@ from shared.events.checkpoint_document import Leaf, leaf_of
 from shared.events.deal_proof import verify_deals
 from shared.events.draw_proof import verify_draw
 from shared.events.upcast import NewerSchema
-from shared.projections import checkpoint, parking, skipping
+from shared.projections import checkpoint, history, parking, skipping
 from shared.projections.parking import Parked
 from shared.projections.projection import UNAPPLICABLE, Connection
 from shared.projections.skipping import Skip
@@ -66,6 +66,8 @@ class Rows(msgspec.Struct, frozen=True):
     skipped: Sequence[Skip] = ()
     said: Sequence[Skip] = ()
     players: PlayerRows | None = None
+    head: tuple[int, str] | None = None  # revision and hash at which the follow loop goes on; None: not asked
+    misplaced: Sequence[int] = ()  # revisions whose postings are not numbered from 1 on
 
 
 async def read_rows(connection: Connection, address: Address) -> Rows:
@@ -86,6 +88,8 @@ async def read_rows(connection: Connection, address: Address) -> Rows:
             parked=next(iter(await parking.parked_of(connection, address.subject)), None),
             skipped=await skipping.skipped(connection, address.subject),
             players=await player_rows.read(connection, address.id),
+            head=await history.head(connection, address.subject),
+            misplaced=await postings.misplaced(connection, address.id),
         )
 
 
@@ -155,9 +159,15 @@ def check(
     leaf = kept.leaves.get(address.id) if kept is not None else None
     if leaf is not None:
         known[leaf.revision] = leaf.head
-    chain = verify_chain([recorded.data for recorded in records], address.subject, known)
+    stored = [recorded.data for recorded in records]
+    chain = verify_chain(stored, address.subject, known)
+    wrong: tuple[Problem, ...] = ()
     if not chain.verified:
-        return chain  # what follows from damaged commits would only repeat it
+        sure = {revision: known[revision] for revision in (max(known, default=0), leaf.revision if leaf else 0) if revision in known}
+        alone = verify_chain(stored, address.subject, sure)
+        if not alone.verified:
+            return chain  # what follows from damaged commits would only repeat it
+        chain, wrong = alone, chain.problems  # links up to a hash that is known prove the log: what differs is the row
     problems: list[Problem] = []
     lines: list[Line] = []
     try:
@@ -172,6 +182,12 @@ def check(
         problems += [*drawn, *(problem for proof in proofs for problem in proof.problems), *by_the_rules(address.id, lines)]
     if rows and (lines or rows.skipped or rows.parked):
         problems += _books_differ(records, lines, rows, whole=whole)
+    told = {problem.revision for problem in problems}
+    problems += [
+        Problem(one.revision, "rows_differ", "The audit trail has another hash of this revision than the log.")
+        for one in wrong
+        if one.revision not in told
+    ]
     return ChainReport(not problems, chain.commits, chain.head, tuple(problems))
 
 
@@ -252,6 +268,12 @@ def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[
         yield Problem(last.commit.revision, "rows_differ", "Who played which deal is not what the commits say.")
     if whole and last.table != rows.table:
         yield Problem(last.commit.revision, "rows_differ", "The table's row is not what its commits say.")
+    if whole and rows.head is not None and not rows.skipped and rows.head != (last.commit.revision, last.table.hash):
+        yield Problem(
+            last.commit.revision, "rows_differ", "The head from which the books go on is not the last commit that they have read."
+        )
+    for revision in rows.misplaced:
+        yield Problem(revision, "rows_differ", "The places of this revision's postings are not those that were written.")
     if whole and accounts != list(rows.accounts):
         yield Problem(last.commit.revision, "rows_differ", "The accounts are not what was settled, corrected and annulled.")
 

@@ -197,3 +197,12 @@ async def read(connection: Connection, table_ids: Sequence[str], *, after: int =
     for table_id, revision, unit, payer, payee, numerator, denominator in rows:
         posted.setdefault((table_id, revision), []).append(Posting(unit, payer, payee, int(numerator), int(denominator)))
     return [Transaction(*(*head, tuple(posted.get((head["table_id"], head["revision"]), ())))) for head in heads]
+
+
+async def misplaced(connection: Connection, table_id: str) -> list[int]:
+    """The revisions of a table whose postings of a unit do not have the places 1, 2, … that `write` gives them."""
+    rows = await connection.fetch(
+        "SELECT revision FROM postings WHERE table_id = $1 GROUP BY revision, unit HAVING max(place) <> count(*) ORDER BY revision",
+        table_id,
+    )
+    return sorted({row["revision"] for row in rows})

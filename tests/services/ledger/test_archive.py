@@ -15,6 +15,7 @@ from services.ledger.archive import archive_files
 from services.ledger.archive.archive_files import BadArchive
 from services.ledger.archive.archiving import Archiver
 from services.ledger.archive.whole_log import WholeLog
+from services.ledger.audit.gathering import NotToBeSigned
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.signing import Checkpoints
 from services.ledger.audit.verify import verify_table
@@ -24,6 +25,7 @@ from services.ledger.readers import Readers
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog
 from shared.events.address import TABLE_STREAMS
+from shared.events.checkpoint_document import leaf_of
 from shared.events.commit import decode, hash_of
 from shared.events.keys import SigningKey
 from shared.projections.history import HistoryDiffers
@@ -369,6 +371,68 @@ async def test_the_proof_goes_with_it(club, postgres_dsn, versions, tmp_path):
     await checkpoints.catch_up()
     assert [leaf.revision for leaf in await club.proofs.leaves(club.connection, 2)] == [leaf.revision for leaf in leaves]
     await readers.close()
+
+
+@pytest.fixture
+async def signing(club, postgres_dsn, versions):
+    """What signs checkpoints: by way of the log with the archive behind it, or of any other."""
+    readers = Readers(postgres_dsn, versions, Books.version)
+    await readers.open()
+    await club.proofs.prepare(postgres_dsn)
+
+    async def sign(log=club.whole):
+        return await Checkpoints(log, readers, club.proofs, postgres_dsn).sign(SigningKey("test", b"s" * 32), NOW)
+
+    yield sign
+    await readers.close()
+
+
+async def archived_and_read(club, table):
+    """Archive it and wait for the books; all its commits."""
+    await club.read(table)
+    await club.archive()
+    (mark,) = await club.log.read(table.address)
+    assert await club.projector.at_least.wait(mark.position, 10.0)
+    return [*table.commits, mark]
+
+
+def whole_leaf(table, commits):
+    return leaf_of(table.id, [hash_of(one.data) for one in commits])
+
+
+SWAP = "UPDATE audit_trail SET hash = reverse(hash) WHERE table_id = $1 AND revision = 4"
+
+
+async def test_rows_of_an_archived_table_are_not_signed_unseen(club, signing):
+    """No checkpoint had it: what is signed is what its file holds, and a row that differs is named; without the file nothing."""
+    over = await PlayedTable(club.log, 41, target=2).play()
+    commits = await archived_and_read(club, over)
+    await club.connection.execute(SWAP, over.id)
+    with pytest.raises(NotToBeSigned, match=f"{over.id} revision 4: changed"):
+        await signing()
+    for blind in (WholeLog(club.log, None), club.log):
+        with pytest.raises(NotToBeSigned, match=f"{over.id} revision 1: not_in_archive"):
+            await signing(blind)
+    await club.connection.execute(SWAP, over.id)
+    with pytest.raises(NotToBeSigned, match="PULKA_ARCHIVE_DIR"):
+        await signing(WholeLog(club.log, None))
+    _, leaves = await signing()
+    assert leaves == [whole_leaf(over, commits)]
+
+
+async def test_a_signed_leaf_proves_the_rows_of_an_archived_table(club, signing):
+    """Signed before it was archived: without the file its rows are taken as they were signed, and not otherwise."""
+    over = await PlayedTable(club.log, 42, target=2).play()
+    await club.read(over)
+    await signing()
+    commits = await archived_and_read(club, over)
+    blind = WholeLog(club.log, None)
+    await club.connection.execute(SWAP, over.id)
+    with pytest.raises(NotToBeSigned, match=f"{over.id} revision 1: not_in_archive"):
+        await signing(blind)
+    await club.connection.execute(SWAP, over.id)
+    _, leaves = await signing(blind)
+    assert leaves == [whole_leaf(over, commits)]
 
 
 async def by_a_stranger(path):

@@ -19,6 +19,7 @@ from services.ledger import main as ledger
 from services.ledger.archive import archive_files
 from services.ledger.archive.whole_log import WholeLog
 from services.ledger.books import Books
+from services.ledger.players import rating_rows
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.port import NotInArchive
 from shared.events.address import TABLE_STREAMS
@@ -298,3 +299,17 @@ async def test_bad_usage_is_named(run, tmp_path):
     assert isinstance((await run("--older-than", 1, "--to", folder, PULKA_POSTGRES_DSN="")).exception, CannotStart)
     away = await run("--older-than", 1, "--to", folder, PULKA_POSTGRES_DSN="postgresql://nobody@127.0.0.1:1/none")
     assert isinstance(away.exception, ServersUnreachable)
+
+
+async def test_the_audit_of_everything_holds_the_ratings_too(run, played, connection):
+    """While some are due it says so; computed they hold; a changed one is named, with exit status 1."""
+    waiting = await run("verify", "--json", command=audit)
+    assert (waiting.exit_code, json.loads(waiting.stdout)["ratings"]) == (0, {"checked": False, "problems": []})
+    assert "not checked" in (await run("verify", command=audit)).stdout
+    await rating_rows.recompute(connection)
+    well = await run("verify", "--json", command=audit)
+    assert (well.exit_code, json.loads(well.stdout)["ratings"]) == (0, {"checked": True, "problems": []})
+    await connection.execute("UPDATE ratings SET rating = rating + 1 WHERE player = $1", played[0].seats[0])
+    wrong = await run("verify", command=audit)
+    assert (wrong.exit_code, f"present rating of {played[0].seats[0]}" in wrong.stdout) == (1, True)
+    assert "ratings" not in json.loads((await run("verify", played[0].id, "--json", command=audit)).stdout)

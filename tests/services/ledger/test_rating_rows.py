@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from services.ledger.books import Books
-from services.ledger.players import pulka_results, rating, rating_rows
+from services.ledger.players import pulka_results, rating, rating_rows, ratings_check
 from services.ledger.players.pulka_results import PulkaResult
 from services.ledger.players.rating import RatingChange
 from services.ledger.players.rating_restated import Restated, RestatedChange, shown
+from services.ledger.players.ratings_check import RatingsChecked
 from shared.projections import checkpoint
 from shared.projections.rebuild import fingerprint
 
@@ -191,3 +192,33 @@ async def test_two_ledgers_compute_the_same_ratings_once(rows, postgres_dsn, sch
     changes, restated = expected_rows(versions)
     now, was = await stored(rows)
     assert (in_order(now), in_order(was)) == (in_order(changes), in_order(restated))
+
+
+async def test_every_rating_is_held_against_the_results(rows):
+    """Computed once more they are the same; any value of them that was changed, a row more or less is noticed; not while some are due."""
+    await pulka_results.write(rows, season(random.Random(7)))
+    assert await ratings_check.check(rows) == RatingsChecked(checked=False)
+    await rating_rows.recompute(rows)
+    assert await ratings_check.check(rows) == RatingsChecked(checked=True)
+    numbers = ("rating", "deviation", "volatility")
+    one = "(player, table_id) = (SELECT player, table_id FROM rating_changes WHERE rated ORDER BY closed_at DESC, table_id, player LIMIT 1)"
+    changed = [
+        f"UPDATE rating_changes SET {name} = {name} + 0.5 WHERE {one}" for name in (*numbers, *(f"{each}_before" for each in numbers))
+    ]
+    changed += [
+        f"UPDATE rating_changes SET why = replace(why, ':', ': ') WHERE {one}",
+        f"UPDATE rating_changes SET rated = false WHERE {one}",
+    ]
+    changed += [f"UPDATE rating_changes SET player = 'other' WHERE {one}", f"DELETE FROM rating_changes WHERE {one}"]
+    changed += ["INSERT INTO rating_changes SELECT 'one-more', 9000000000000, 'table', true, 1, 1, 1, 1, 1, 1, '{}'"]
+    changed += [f"UPDATE ratings SET {name} = {name} + 1 WHERE player = 'player-3'" for name in (*numbers, "pulkas", "played_at")]
+    changed += ["UPDATE ratings SET player = 'other' WHERE player = 'player-3'", "DELETE FROM ratings WHERE player = 'player-3'"]
+    for statement in changed:
+        transaction = rows.transaction(isolation="repeatable_read")
+        await transaction.start()
+        assert await rows.execute(statement) in {"UPDATE 1", "DELETE 1", "INSERT 0 1"}
+        found = await ratings_check.check_now(rows)
+        await transaction.rollback()
+        assert [problem.code for problem in found.problems] == ["rows_differ"], statement
+    await rows.execute("UPDATE ratings SET rating = rating + 1 WHERE player = 'player-3'")
+    assert "player-3" in (await ratings_check.check(rows)).problems[0].message

@@ -6,6 +6,7 @@ import asyncpg
 import pytest
 
 from services.ledger.audit.verify import verify_table
+from shared.events.commit import hash_of
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.test_adjudicated import TERMS, Misplayed
 from tests.services.ledger.test_members import with_newcomer
@@ -90,3 +91,32 @@ async def test_every_column_of_every_row_is_verified(log, projector, connection,
     results = {(table, what): await noticed(log, played, connection, statement) for table, what, statement in changes}
     assert [change for change, result in results.items() if result is False] == []
     assert {table for (table, _), result in results.items() if result is not None} >= ALWAYS | rows
+
+
+async def test_a_changed_row_is_no_damage_of_the_log(log, projector, connection):
+    """A hash in the audit trail that is not the commit's is named as a row: the next commit proves the bytes of the log."""
+    played = await closed(log)
+    assert await projector.at_least.wait(played.commits[-1].position)
+    await connection.execute("UPDATE audit_trail SET hash = reverse(hash) WHERE table_id = $1 AND revision = 20", played.id)
+    verdict = await verify_table(log, played.address, connection)
+    assert [(problem["revision"], problem["code"]) for problem in verdict["problems"]] == [(20, "rows_differ")]
+    assert verdict["head"] == hash_of(played.commits[-1].data)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE heads SET revision = revision - 1 WHERE aggregate = $1",
+        "UPDATE heads SET hash = reverse(hash) WHERE aggregate = $1",
+        "DELETE FROM heads WHERE aggregate = $1",
+        "UPDATE postings SET place = place + 7 WHERE $1 LIKE '%.' || table_id",
+    ],
+)
+async def test_heads_and_places_are_verified(log, projector, connection, statement):
+    """Where the books go on from a table, and the places of its postings, once the database's own guard is taken away."""
+    played = await closed(log)
+    assert await projector.at_least.wait(played.commits[-1].position)
+    await connection.execute("ALTER TABLE postings DISABLE TRIGGER ALL")
+    await connection.execute(statement, played.address.subject)
+    verdict = await verify_table(log, played.address, connection)
+    assert {problem["code"] for problem in verdict["problems"]} == {"rows_differ"}
