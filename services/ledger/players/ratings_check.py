@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Final
 
 import asyncpg
@@ -29,19 +30,18 @@ class RatingsChecked(msgspec.Struct, frozen=True):
 
 
 async def check(connection: Connection) -> RatingsChecked:
-    """The first rating that differs, as of one moment. The search path is the version's schema. `rating_restated` is not checked."""
-    async with connection.transaction(isolation="repeatable_read", readonly=True):
-        return await check_now(connection)
+    """The first rating that differs, as of one moment: of the transaction that is open, else of one of its own.
 
-
-async def check_now(connection: Connection) -> RatingsChecked:
-    """The same in the transaction that is open."""
-    due = await rating_rows.due(connection)
-    if due["pulkas"] or due["restatements"]:
-        return RatingsChecked(checked=False)
-    present: dict[str, Present] = {}
-    wrong = await _changes_differ(connection, present) or await _present_differ(connection, present)
-    return RatingsChecked(checked=True, problems=(wrong,) if wrong else ())
+    The search path is the version's schema. `rating_restated` is not checked.
+    """
+    moment = nullcontext() if connection.is_in_transaction() else connection.transaction(isolation="repeatable_read", readonly=True)
+    async with moment:
+        due = await rating_rows.due(connection)
+        if due["pulkas"] or due["restatements"]:
+            return RatingsChecked(checked=False)
+        present: dict[str, Present] = {}
+        wrong = await _changes_differ(connection, present) or await _present_differ(connection, present)
+        return RatingsChecked(checked=True, problems=(wrong,) if wrong else ())
 
 
 async def _changes_differ(connection: Connection, present: dict[str, Present]) -> Problem | None:

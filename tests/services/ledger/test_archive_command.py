@@ -18,6 +18,7 @@ from services.cli.versions import rebuild
 from services.ledger import main as ledger
 from services.ledger.archive import archive_files
 from services.ledger.archive.whole_log import WholeLog
+from services.ledger.audit.proofs import Proofs
 from services.ledger.books import Books
 from services.ledger.players import rating_rows
 from shared.eventlog.jetstream import open_log
@@ -301,8 +302,9 @@ async def test_bad_usage_is_named(run, tmp_path):
     assert isinstance(away.exception, ServersUnreachable)
 
 
-async def test_the_audit_of_everything_holds_the_ratings_too(run, played, connection):
+async def test_the_audit_of_everything_holds_the_ratings_too(run, played, connection, namespace, postgres_dsn):
     """While some are due it says so; computed they hold; a changed one is named, with exit status 1."""
+    await Proofs(namespace).prepare(postgres_dsn)
     waiting = await run("verify", "--json", command=audit)
     assert (waiting.exit_code, json.loads(waiting.stdout)["ratings"]) == (0, {"checked": False, "problems": []})
     assert "not checked" in (await run("verify", command=audit)).stdout

@@ -217,7 +217,7 @@ async def test_every_rating_is_held_against_the_results(rows):
         transaction = rows.transaction(isolation="repeatable_read")
         await transaction.start()
         assert await rows.execute(statement) in {"UPDATE 1", "DELETE 1", "INSERT 0 1"}
-        found = await ratings_check.check_now(rows)
+        found = await ratings_check.check(rows)
         await transaction.rollback()
         assert [problem.code for problem in found.problems] == ["rows_differ"], statement
     await rows.execute("UPDATE ratings SET rating = rating + 1 WHERE player = 'player-3'")
