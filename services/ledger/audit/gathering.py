@@ -8,9 +8,8 @@ from contextlib import aclosing
 from functools import partial
 from typing import Final
 
-from services.ledger.archive.whole_log import NotInArchive
 from services.ledger.readers import Readers
-from shared.eventlog.port import EventLog, Recorded
+from shared.eventlog.port import EventLog, NotInArchive, Recorded
 from shared.events import address
 from shared.events.address import TABLE_STREAMS
 from shared.events.chain import Problem
