@@ -19,6 +19,7 @@ import click
 import msgspec
 
 from services.cli.connections import completed, connections, postgres_away
+from services.cli.counted import counted
 from services.cli.how_far import how_far
 from services.cli.logs import log_to
 from services.cli.token import BAD_NAME, NAME
@@ -118,9 +119,10 @@ def list_command(folder: Path, *, as_json: bool) -> None:
     else:
         for one in described():
             whole = "head" in one
-            told = f"{one['commits']} commits, {one['bytes']} bytes, head {one['head'][:16]}" if whole else one["problems"][0]["message"]
+            size = f"{counted(one['commits'], 'commit')}, {counted(one['bytes'], 'byte')}" if whole else ""
+            told = f"{size}, head {one['head'][:16]}" if whole else one["problems"][0]["message"]
             click.echo(f"{one['table']}: {told}")
-        click.echo(f"{count} tables", err=True)
+        click.echo(counted(count, "table"), err=True)
     sys.exit(FAILED if damaged else 0)
 
 
@@ -158,7 +160,7 @@ def verify(folder: Path, *, as_json: bool) -> None:
             count += 1
             for problem in one["problems"]:
                 click.echo(f"{one['table']}: revision {problem['revision']}: {problem['code']}: {problem['message']}")
-        click.echo(f"{count} tables, {f'{wrong} not verified' if wrong else 'all verified'}")
+        click.echo(f"{counted(count, 'table')}, {f'{wrong} not verified' if wrong else 'all verified'}")
     sys.exit(FAILED if wrong else 0)
 
 
@@ -260,11 +262,13 @@ def _say(done: dict[str, Any], *, dry_run: bool) -> None:
     for table_id in done["in_play"]:
         click.echo(f"{table_id}: stays in the log: it is in play")
     if dry_run:
-        click.echo(f"{done['due']} tables with {done['commits']} commits would be archived")
+        click.echo(f"{counted(done['due'], 'table')} with {counted(done['commits'], 'commit')} would be archived")
         return
     for left in done["left"]:
         click.echo(f"{left.table}: left in the log: {left.reason}: {left.detail}")
-    click.echo(f"{done['archived']} tables with {done['commits']} commits archived, {len(done['left'])} left in the log")
+    click.echo(
+        f"{counted(done['archived'], 'table')} with {counted(done['commits'], 'commit')} archived, {len(done['left'])} left in the log"
+    )
 
 
 # ---- looking -----------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from services.cli.audit_access import Access, access, audit_settings, require_id
 from services.cli.audit_checkpoint import checkpoint
 from services.cli.audit_deal import deal
 from services.cli.audit_export import export
+from services.cli.counted import counted
 from services.ledger.audit.against import Kept, held_to, signed_in, wrong_with_file, wrong_with_signed
 from services.ledger.audit.verify import tables_in, verify_table
 from services.ledger.players import ratings_check
@@ -112,7 +113,7 @@ def _say(outcome: Outcome, *, every: bool) -> None:
     for verdict in outcome.tables:
         if every or not verdict["verified"]:
             word = "verified" if verdict["verified"] else "NOT VERIFIED"
-            click.echo(f"{verdict['table_id']}: {word}, {verdict['commits']} commits, head {verdict['head'][:16]}")
+            click.echo(f"{verdict['table_id']}: {word}, {counted(verdict['commits'], 'commit')}, head {verdict['head'][:16]}")
         for problem in verdict["problems"]:
             click.echo(f"  revision {problem['revision']}: {problem['code']}: {problem['message']}")
     for wrong in outcome.checkpoints:
@@ -131,8 +132,8 @@ def _say(outcome: Outcome, *, every: bool) -> None:
 def _say_sum(verdicts: list[Verdict]) -> None:
     commits = sum(verdict["commits"] for verdict in verdicts)
     wrong_ones = sum(not verdict["verified"] for verdict in verdicts)
-    tables = "1 table" if len(verdicts) == 1 else f"{len(verdicts)} tables"
-    click.echo(f"{tables}, {commits} commits, {f'{wrong_ones} not verified' if wrong_ones else 'all verified'}")
+    tables = counted(len(verdicts), "table")
+    click.echo(f"{tables}, {counted(commits, 'commit')}, {f'{wrong_ones} not verified' if wrong_ones else 'all verified'}")
 
 
 def _say_ratings(ratings: RatingsChecked) -> None:

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 
 from services.cli.audit_access import access, audit_settings
+from services.cli.counted import counted
 from services.ledger.audit.gathering import NotToBeSigned
 from services.ledger.audit.signing import signing_key
 from shared.eventlog.aggregates import Mismatch
@@ -56,7 +57,7 @@ def _say(signed: Signed, out: Path | None, *, as_json: bool) -> None:
         told: dict[str, Any] = {**msgspec.to_builtins(header), "key_id": key_id(header.key), "signature": signed.signature}
         click.echo(msgspec.json.encode({**told, "file": None if out is None else str(out)}))
         return
-    click.echo(f"checkpoint {header.number}: {header.tables} tables, {header.commits} commits, root {header.root}")
+    click.echo(f"checkpoint {header.number}: {counted(header.tables, 'table')}, {counted(header.commits, 'commit')}, root {header.root}")
     click.echo(f"signed by key {key_id(header.key)}, public {header.key}" + ("" if out is None else f", kept in {out}"))
 
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from services.cli.audit_access import Access, access, audit_settings, require_id
+from services.cli.counted import counted
 from services.ledger import tables
 from services.ledger.audit.open_part import open_part
 from services.ledger.audit.verify import tables_in
@@ -53,9 +54,8 @@ def export(what: tuple[str, ...], *, every: bool, private: bool, as_json: bool) 
     if as_json:
         click.echo(msgspec.json.encode(told))
     else:
-        click.echo(
-            f"{told['tables']} tables, {told['commits']} commits, {told['proofs']} proved by checkpoint {told['checkpoint']}: {path}"
-        )
+        held = f"{counted(told['tables'], 'table')}, {counted(told['commits'], 'commit')}"
+        click.echo(f"{held}, {told['proofs']} proved by checkpoint {told['checkpoint']}: {path}")
 
 
 async def _exported(settings: Settings, path: Path, table_id: str | None, *, private: bool) -> dict[str, Any]:

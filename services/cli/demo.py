@@ -18,6 +18,7 @@ from rich.console import Console
 
 from services.bots.client import Api, ApiProblem, ApiUnreachable, connect
 from services.bots.seated import Seated
+from services.cli.counted import counted
 from services.cli.logs import log_to
 from services.cli.own_server import own_server
 from services.cli.settlement_drawing import drawn_settlement
@@ -199,9 +200,9 @@ class Progress:
 
 def _show(table: Played) -> None:
     document, console = table.document, Console()
-    console.print(f"Table {document['table_id']}: {document['deals']} deals", highlight=False)
+    console.print(f"Table {document['table_id']}: {counted(document['deals'], 'deal')}", highlight=False)
     click.echo(sheet_text(table.sheet, document["score_file"].get("target"), table.names, width=console.width))
     console.print(drawn_settlement(document["settlement"], table.names))
     audit = document["audit"]
     verdict = "verified" if audit["verified"] else "NOT VERIFIED"
-    console.print(f"Audit: {verdict}, {audit['commits']} commits, head {audit['head']}", highlight=False, soft_wrap=True)
+    console.print(f"Audit: {verdict}, {counted(audit['commits'], 'commit')}, head {audit['head']}", highlight=False, soft_wrap=True)

@@ -16,6 +16,7 @@ import click
 import msgspec
 
 from services.cli.connections import completed
+from services.cli.counted import counted
 from services.cli.export_source import CONTROL, Fetch, control_in, from_database, from_server, whole
 from services.cli.how_far import how_far
 from services.cli.logs import log_to
@@ -85,7 +86,7 @@ def export(  # noqa: PLR0913 - a parameter an option
     if as_json:
         click.echo(msgspec.json.encode({"file": str(out), "what": what, "player": player, "format": form, "rows": rows}))
     else:
-        click.echo(f"{out}: {rows} rows", err=True)
+        click.echo(f"{out}: {counted(rows, 'row')}", err=True)
 
 
 def _told_of_nobody(player: str | None, rows: int) -> None:

@@ -16,6 +16,7 @@ import msgspec
 from rich.console import Console
 
 from services.cli.connections import connections, postgres_away
+from services.cli.counted import counted
 from services.cli.logs import log_to
 from services.ledger.books import Books
 from services.ledger.own_events import OwnEvents
@@ -132,14 +133,14 @@ def _sentence(option: str, text: str) -> str:
 def _told(answer: dict[str, Any]) -> str:
     match answer["reason"]:
         case None:
-            return f"{answer['applied']} commits applied"
+            return f"{counted(answer['applied'], 'commit')} applied"
         case "not_parked":
             return "nothing of it is parked"
         case "another_commit":
             return f"not done, revision {answer['revision']} is the first that waits now"
         case reason:
-            applied = f"{answer['applied']} commits applied, " if answer["applied"] else ""
-            return f"{applied}{answer['parked']} commits still parked: {reason} at revision {answer['revision']}"
+            applied = f"{counted(answer['applied'], 'commit')} applied, " if answer["applied"] else ""
+            return f"{applied}{counted(answer['parked'], 'commit')} still parked: {reason} at revision {answer['revision']}"
 
 
 def _time(milliseconds: int) -> str:

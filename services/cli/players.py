@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from services.cli.server_url import SERVER_URL
+from services.cli.counted import counted
 from shared.rules.convention import PRESETS
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import read_settings
@@ -43,7 +44,7 @@ def stats(player: str, convention: str | None, players: int | None, url: str | N
         click.echo(msgspec.json.encode(figures | {"rating": rated}))
         return
     console = Console(width=None if Console().is_terminal else WIDTH, highlight=False)
-    console.print(f"{figures['whists']['deals']} deals, whists per deal {_mean(figures['whists'])}")
+    console.print(f"{counted(figures['whists']['deals'], 'deal')}, whists per deal {_mean(figures['whists'])}")
     console.print(f"rating {_rating(rated)}" if rated else "no rated pulka")
     table = Table("", "deals", "made", "failed", "tricks", "whists per deal")
     for role in figures["roles"]:

@@ -11,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from services.ledger.sheet.drawn_sheet import names_shown, number, signed, state
 from services.ledger.sheet.paper import SIDES
 from services.ledger.sheet.running_totals import MOUNTAIN, POOL, WHISTS, Field, clockwise, running_totals
-from services.ledger.sheet.sheet_words import deals_counted, word
+from services.ledger.sheet.sheet_words import deals_counted, whists_field, word
 from shared.rules.amount import Amount
 from shared.rules.scorer_words import Lang
 
@@ -54,7 +54,7 @@ def sheet_text(
 def _box(score: Mapping[str, Any], seat: int, names: Sequence[str], lang: Lang, room: int) -> list[str]:
     totals = running_totals(score)
     fields: list[tuple[str, Field]] = [(word(lang, "pool"), (seat, POOL, None)), (word(lang, "mountain"), (seat, MOUNTAIN, None))]
-    fields += [(word(lang, "whists", name=names[on]), (seat, WHISTS, on)) for on in clockwise(seat, len(names))]
+    fields += [(whists_field(lang, names[on]), (seat, WHISTS, on)) for on in clockwise(seat, len(names))]
     body = [_line(label, totals[field], room) for label, field in fields]
     result = signed(score["settlement"]["rounded"][seat])
     body.append(_spread(word(lang, "result"), room - len(result)) + click.style(result, bold=True))

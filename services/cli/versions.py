@@ -21,6 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 
 from services.cli.connections import connections, postgres_away
+from services.cli.counted import counted
 from services.cli.host import settle_memory
 from services.cli.logs import log_to
 from services.ledger.archive import archive_files
@@ -79,7 +80,7 @@ def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
         return
     now = done.version
     click.echo(f"version {now.number} is read now, {f'before it was {now.previous}' if now.previous else 'the first'}; ", nl=False)
-    click.echo(f"{done.sequences} commits in {seconds:.1f} s, {done.parked} parked")
+    click.echo(f"{counted(done.sequences, 'commit')} in {seconds:.1f} s, {done.parked} parked")
     for number in done.dropped:
         click.echo(f"version {number} was dropped")
     if now.previous:

@@ -13,7 +13,7 @@ from services.ledger.sheet.lettering import Placed, set_in, shortened, width_of
 from services.ledger.sheet.paper import MIDDLE, Paper, paper
 from services.ledger.sheet.polygons import Point
 from services.ledger.sheet.running_totals import MOUNTAIN, POOL, WHISTS, Field, Totals, running_totals
-from services.ledger.sheet.sheet_words import deals_counted, word
+from services.ledger.sheet.sheet_words import deals_counted, whists_field, word
 from shared.rules.amount import Amount, written
 from shared.rules.scorer_words import Lang
 
@@ -101,7 +101,7 @@ def _middle(middle: Point, target: int | None) -> Iterator[str]:
 
 def _field(sheet: Paper, field: Field, totals: Sequence[Amount], names: Sequence[str], lang: Lang) -> Iterator[str]:
     seat, column, on = field
-    label = word(lang, WHISTS, name=names[on]) if on is not None else word(lang, column)
+    label = whists_field(lang, names[on]) if on is not None else word(lang, column)
     texts = [number(total) for total in totals]
     told = ", ".join(texts) or word(lang, "none")
     yield f"<g><title>{_text(f'{names[seat]}, {label}: {told}')}</title>"

@@ -25,7 +25,7 @@ table { border-collapse: collapse; width: 100%; font-size: .85rem } thead { disp
 th, td { border-bottom: 1px solid #c9ced6; padding: .25rem .45rem; text-align: left; vertical-align: top }
 th { color: #5b6572; font-weight: normal } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 td.contract, td.tricks { white-space: nowrap } td.contract { font-weight: bold } ul { margin: 0; padding: 0; list-style: none }
-.scroll { overflow-x: auto } .over td { color: #5b6572 } .rule { color: #5b6572 }
+td.name { min-width: 4.5em } .scroll { overflow-x: auto } .over td { color: #5b6572 } .rule { color: #5b6572 }
 @media print { body { max-width: none; padding: 0; font-size: 10pt } svg { max-height: 230mm } .scroll { overflow: visible } }
 """  # noqa: E501 - a rule a line
 #: What a browser may do with the page: show it with this style sheet, and nothing else.

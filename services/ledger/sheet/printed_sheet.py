@@ -14,7 +14,7 @@ import msgspec
 from services.ledger.sheet.drawn_sheet import drawn_sheet, names_shown, signed, state
 from services.ledger.sheet.page import STYLE, contract_told, signed_text, table, text, with_minus
 from services.ledger.sheet.printed_comparison import comparison
-from services.ledger.sheet.sheet_words import convention_name, deals_counted, word
+from services.ledger.sheet.sheet_words import convention_name, deals_counted, whists_on, word
 from shared.rules import amount as amounts
 from shared.rules import scorer_words
 from shared.rules.amount import Amount, written
@@ -77,7 +77,7 @@ def printed_sheet(
 
 def said(lang: Lang, entry: Mapping[str, Any], names: Sequence[str]) -> str:
     """An entry in words, as HTML: whose column, how much, the rule and why."""
-    column = word(lang, entry["column"], name=names[entry["on"]] if "on" in entry else "")
+    column = whists_on(lang, names[entry["on"]]) if "on" in entry else word(lang, entry["column"])
     why = f'<span class="rule">{text(scorer_words.reason_named(lang, entry["why"], names))} ({text(entry["rule"])})</span>'
     return f"{text(names[entry['seat']])}, {text(column)}: <b>{text(signed_text(entry['amount']))}</b>: {why}"
 
@@ -125,7 +125,7 @@ def _settlement(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> I
     ]
     now = "" if score["closed"] else f' <span class="quiet">{text(word(lang, "if_now"))}</span>'
     yield f"<section><h2>{text(word(lang, 'settlement'))}{now}</h2>"
-    yield from table(map(text, head), rows, dict.fromkeys(range(1, len(head)), "number"))
+    yield from table(map(text, head), rows, {0: "name"} | dict.fromkeys(range(1, len(head)), "number"))
     yield "</section>"
 
 
@@ -136,7 +136,7 @@ def _deals(score: Mapping[str, Any], deals: Sequence[PrintedDeal], names: Sequen
     else:
         head = [word(lang, key) for key in ("deal", "contract", "dealer", "declarer", "calls", "tricks", "entries")]
         rows = [_deal(wrote, deal, names, lang) for wrote, deal in zip(score["deals"], deals, strict=True)]
-        yield from table(map(text, head), rows, {0: "number", 1: "contract", 5: "tricks"})
+        yield from table(map(text, head), rows, {0: "number", 1: "contract", 2: "name", 3: "name", 5: "tricks"})
     yield "</section>"
 
 
@@ -198,7 +198,7 @@ def _kept(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterato
         [
             str(one["deal"]),
             text(names[one["seat"]]),
-            text(word(lang, one["column"], name=names[one["on"]] if "on" in one else "")),
+            text(whists_on(lang, names[one["on"]]) if "on" in one else word(lang, one["column"])),
             text(signed_text(one["amount"])),
         ]
         for one in score.get("kept", ())

@@ -136,6 +136,8 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
 }
 
 
+SEATS: Final = 5  # at the largest table
+
 #: Conventions that have a name of their own in a language; others are called as in documents.
 CONVENTIONS: Final[dict[Lang, dict[str, str]]] = {
     "en": {},
@@ -153,6 +155,23 @@ CONVENTIONS: Final[dict[Lang, dict[str, str]]] = {
 def convention_name(lang: Lang, preset: str) -> str:
     """What players call a convention."""
     return CONVENTIONS[lang].get(preset, preset)
+
+
+def whists_on(lang: Lang, name: str) -> str:
+    """Whose whists an entry is: "on Vera"; in Russian "висты на игрока Вера", a name not being declined, or "висты на место 2"."""
+    if lang == "en":
+        return word(lang, "whists", name=name)
+    return f"висты на {name if _is_seat(lang, name) else f'игрока {name}'}"
+
+
+def whists_field(lang: Lang, name: str) -> str:
+    """What stands on a field of whists, as short as can be: "on Vera"; "на: Вера", "на место 2"."""
+    told = word(lang, "whists", name=name)
+    return told.replace(":", "", 1) if _is_seat(lang, name) else told
+
+
+def _is_seat(lang: Lang, name: str) -> bool:
+    return any(name == word(lang, "seat", seat=seat) for seat in range(SEATS))
 
 
 def word(lang: Lang, key: str, **parts: object) -> str:

@@ -201,7 +201,7 @@ async def test_what_was_left_is_told(run, played, connection, tmp_path):
     done = await run("--older-than", 1, "--to", tmp_path / "archive")
     assert done.exit_code == 1
     assert f"{played[0].id}: left in the log: not_verified" in done.stdout
-    assert "1 tables with" in done.stdout
+    assert "1 table with" in done.stdout
 
 
 async def test_the_home_has_the_operator_s_password(run, played, nats_urls, tmp_path):

@@ -160,3 +160,13 @@ def test_4_2_16_what_came_after_the_settlement_stands_on_the_page():
         ["2023-11-14 22:14", "operator:desk", "annulled: marked deck", "", "", ""],
         ["", "", "result now", "0", "0", "0"],
     ]
+
+
+def test_whists_are_told_in_russian():
+    """A seat goes with the preposition as it is, a name behind "игрока" (it would have to be declined); there is one colon, the amount's."""
+    score, deals = played("sochi", 3, 50, 3, 10)
+    _, seats = page(score, deals, lang="ru")
+    _, named = page(score, deals, NAMES["ru"][:3], "ru")
+    assert re.search(r"<li>место \d, висты на место \d: <b>\+", seats)
+    assert "на: место" not in seats
+    assert re.search(rf"<li>\w+, висты на игрока ({'|'.join(NAMES['ru'][:3])}): <b>\+", named)
