@@ -12,7 +12,7 @@ from typing import Any, Final
 from services.ledger.sheet.lettering import Placed, set_in, shortened, width_of
 from services.ledger.sheet.paper import MIDDLE, Paper, paper
 from services.ledger.sheet.polygons import Point
-from services.ledger.sheet.running_totals import MOUNTAIN, POOL, WHISTS, Field, Totals, running_totals
+from services.ledger.sheet.running_totals import MOUNTAIN, POOL, Field, Totals, running_totals
 from services.ledger.sheet.sheet_words import deals_counted, whists_field, word
 from shared.rules.amount import Amount, written
 from shared.rules.scorer_words import Lang

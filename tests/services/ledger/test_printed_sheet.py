@@ -163,7 +163,7 @@ def test_4_2_16_what_came_after_the_settlement_stands_on_the_page():
 
 
 def test_whists_are_told_in_russian():
-    """A seat goes with the preposition as it is, a name behind "игрока" (it would have to be declined); there is one colon, the amount's."""
+    """A seat goes with the preposition as it is, a name behind "игрока", not declined; there is one colon, the amount's."""
     score, deals = played("sochi", 3, 50, 3, 10)
     _, seats = page(score, deals, lang="ru")
     _, named = page(score, deals, NAMES["ru"][:3], "ru")
