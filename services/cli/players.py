@@ -12,8 +12,8 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from services.cli.server_url import SERVER_URL
 from services.cli.counted import counted
+from services.cli.server_url import SERVER_URL
 from shared.rules.convention import PRESETS
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import read_settings
