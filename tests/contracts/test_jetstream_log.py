@@ -268,15 +268,15 @@ class TestJetStreamLog(LogContract, ReadingContract):
         await larger.close()
 
     async def test_a_server_that_does_not_answer_is_said_in_time(self, world, namespace):
-        """Nobody there, or a wrong password: one error after the time that was given, which tells the two apart."""
+        """Nobody there: one error after the time that was given. A wrong password: another, at once, since trying again changes nothing."""
         await world.proxy.cut()
         with pytest.raises(Unavailable, match="no NATS answers"):
             await open_log(world.near, namespace, open_seconds=0.3)
         await world.proxy.open()
         if "@" in world.near:  # only a server with accounts can refuse one
             stranger = f"nats://nobody:wrong@{world.near.rpartition('@')[2]}"
-            with pytest.raises(Unavailable, match="Authorization"):
-                await open_log(stranger, namespace, open_seconds=0.3)
+            with pytest.raises(Unavailable, match="user or password refused"):
+                await open_log(stranger, namespace)
 
     async def test_an_end_for_ever_is_told(self, world, namespace):
         """When the server throws the client out (its rights expired), whoever opened the log hears of it and can end the process."""
