@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Callable, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import asyncpg
 
@@ -17,6 +17,8 @@ from shared.projections.follow import Archived, Worker
 from shared.projections.history import link_of
 from shared.projections.projection import Connection, Projection
 from shared.projections.skipping import Skips
+
+WRITING: Final = 2  # batches that are written at a time: one is folded while Postgres writes the other; more only keep readers waiting
 
 Progress: TypeAlias = Callable[[int, int], None]
 Archive: TypeAlias = AsyncIterable[list[Recorded]]  # commits of one stream a batch, each table's in order and from its first on
@@ -70,12 +72,14 @@ class Filling:
         """Begin to follow the log, or go on after `stop`; nothing where it is followed."""
         if any(not task.done() for task in self._tasks):
             return
+        turns = asyncio.Semaphore(WRITING)
         self._workers = [
             Worker(
-                self._log, stream, self._projection, self._dsn, self._schema, self._arrived, chronicle=self._chronicle, archived=archived
+                self._log, stream, self._projection, self._dsn, self._schema, self._arrived,
+                turns=turns, chronicle=self._chronicle, archived=archived,
             )
             for stream in self._streams
-        ]
+        ]  # fmt: skip
         self._tasks = [asyncio.create_task(worker.run(), name=f"{self._schema} {worker.stream}") for worker in self._workers]
 
     async def reach(self, marks: Mapping[str, int]) -> None:

@@ -14,8 +14,8 @@ import time
 import traceback
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
-from typing import Any, Final
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
+from typing import Any, Final, TypeAlias
 
 import asyncpg
 import msgspec
@@ -60,6 +60,9 @@ class Pace(msgspec.Struct, frozen=True):
 
 AT_ONCE: Final = Pace(1, 0.0)  # no waiting at all
 
+Turns: TypeAlias = AbstractAsyncContextManager[object]  # entered for each batch: of many workers only so many write at a time
+ALWAYS: Final = nullcontext()
+
 
 class Archived(msgspec.Struct, frozen=True):
     """What was applied from an archive before the log is followed: which `subjects`, and by stream the newest commit."""
@@ -73,8 +76,8 @@ class Worker:
 
     def __init__(  # noqa: PLR0913 - put together in two places, here and in a rebuild
         self, event_log: EventLog, stream: str, projection: Projection, postgres_dsn: str, schema: str,
-        reached: Callable[[str, int], None] = lambda _stream, _sequence: None, pace: Pace = AT_ONCE, *, chronicle: Chronicle | None = None,
-        archived: Archived | None = None,
+        reached: Callable[[str, int], None] = lambda _stream, _sequence: None, pace: Pace = AT_ONCE, *,
+        turns: Turns = ALWAYS, chronicle: Chronicle | None = None, archived: Archived | None = None,
     ) -> None:  # fmt: skip
         self.stream = stream
         self._log = event_log
@@ -90,6 +93,7 @@ class Worker:
         self._sequence, self._at, self._last, self._heartbeat, self._epoch, self._behind = 0, 0, 0, 0, 0, 0
         self._clerk = Clerk(event_log, projection, stream, chronicle or Untold())
         self._pace = pace
+        self._turns = turns
         self._archived = archived or Archived()
         self._applied: deque[float] = deque(maxlen=pace.calm)  # when the last transactions ended
         self._delay = BACKOFF_S[0]
@@ -205,7 +209,8 @@ class Worker:
                     batch = [recorded for recorded in heard_of if recorded.sequence > self._sequence]  # a repeat is nothing new
                     heard, upcoming = now, asyncio.ensure_future(anext(batches, None))  # the next is fetched while this one is written
                     if batch:
-                        await self._apply(connection, lease, batch)
+                        async with self._turns:
+                            await self._apply(connection, lease, batch)
                         await self._keep_pace(full=len(batch) == BATCH)
                     elif self._last > self._sequence:
                         await self._step_over(connection, lease)
