@@ -14,7 +14,7 @@ from services.ledger import audit_trail, deal_history, own_entries, score_sheet,
 from services.ledger.desk import Desk, as_of, reader_of
 from services.ledger.whists import statement
 from shared.web.auth import Caller
-from shared.web.paging import from_cursor, to_cursor
+from shared.web.paging import begins_after, paged
 from shared.web.problems import Problem
 
 PAGE: Final = 50  # deals or commits a page, some 50 KB
@@ -36,11 +36,10 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         limit: Limit = PAGE,
         at_least: FromQuery[str | None] = None,
     ) -> Response[dict[str, Any]]:
-        after = 0 if cursor is None else from_cursor(cursor, int)
+        after = begins_after(cursor, int) or 0
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
             found = await score_sheet.read(connection, table_id, seen.sight.last_deal, after=after, limit=limit + 1)
-        page = found[:limit]
-        following = to_cursor(page[-1].deal) if len(found) > limit else None
+        page, following = paged(found, limit, lambda score: score.deal)
         return Response({"deals": [deal_history.summary(score) for score in page], "cursor": following, **seen.marks}, headers=NO_STORE)
 
     @get("/v1/ledger/tables/{table_id:str}/deals/{number:int}", tags=["ledger"], summary="One deal card by card: a deal record")
@@ -88,17 +87,16 @@ def audit_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         limit: Limit = PAGE,
         at_least: FromQuery[str | None] = None,
     ) -> Response[dict[str, Any]]:
-        after = 0 if cursor is None else from_cursor(cursor, int)
+        after = begins_after(cursor, int) or 0
         at = desk()
         async with at.table(table_id, viewer, at_least) as (connection, seen):
             found = await audit_trail.read(connection, table_id, seen.sight.last_deal, after=after, limit=limit + 1)
             revealed = await deal_history.revealed_deals(connection, table_id)
-        page = found[:limit]
+        page, following = paged(found, limit, lambda step: step.revision)
         try:
             commits = await audit_trail.with_bytes(at.log, seen.sight.table, page, revealed)
         except LookupError as lost:
             raise Problem(500, "log_differs", f"{lost}; see the verification".capitalize()) from None
-        following = to_cursor(page[-1].revision) if len(found) > limit else None
         return Response({"commits": commits, "cursor": following, **seen.marks}, headers=NO_STORE)
 
     @get("/v1/ledger/tables/{table_id:str}/audit/verify", tags=["ledger"], summary="Hashes, deals, rules and rows, checked now")
@@ -126,14 +124,13 @@ def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         at_least: FromQuery[str | None] = None,
     ) -> Response[dict[str, Any]]:
         known(player)
-        before = None if cursor is None else from_cursor(cursor, tuple[int, str, int])
+        before = begins_after(cursor, tuple[int, str, int])
         at = desk()
         await at.reached(at_least)
         async with at.readers.reading() as connection:
             found = await statement.deals_of(connection, player, reader_of(viewer), before, limit + 1)
             newest = await as_of(connection)
-        page = found[:limit]
-        following = to_cursor((page[-1][1].at, page[-1][1].table_id, page[-1][1].deal)) if len(found) > limit else None
+        page, following = paged(found, limit, lambda row: (row[1].at, row[1].table_id, row[1].deal))
         shown = [{"table_id": score.table_id, "seat": seat, **deal_history.summary(score)} for seat, score in page]
         return Response({"deals": shown, "cursor": following, "as_of": newest}, headers=NO_STORE)
 

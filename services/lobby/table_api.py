@@ -27,7 +27,7 @@ from shared.web import auth
 from shared.web.auth import Caller
 from shared.web.idempotency import KeyHeader, optional_key
 from shared.web.metrics import request_id
-from shared.web.paging import from_cursor, to_cursor
+from shared.web.paging import begins_after, paged
 from shared.web.problems import Problem, malformed, refusal, unavailable
 
 READY_S: Final = 2.0  # seconds that the last `ready` waits for the pulka to begin (docs/formats.md: Lobby); usually 20 ms
@@ -72,14 +72,13 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         at_least: FromQuery[str | None] = None,
     ) -> TableList:
         at = desk()
-        after = None if cursor is None else from_cursor(cursor, tuple[int, str])
+        after = begins_after(cursor, tuple[int, str])
         if at_least is not None:
             await _reached(at, at_least)
         private = viewer is not None and not viewer.scopes.isdisjoint({auth.BOT, auth.HOST})
         found = await at.reads.tables(Wanted(status, convention, wants_bots, private, after, limit))
-        page = found[:limit]
+        page, following = paged(found, limit, lambda listed: (listed.table.opened_at, listed.table.id))
         names = await at.reads.names(person for listed in page for person in people_of(listed.table))
-        following = to_cursor((page[-1].table.opened_at, page[-1].table.id)) if len(found) > limit else None
         shown = [view_of(listed.table, status_of(listed.table, listed.progress), names) for listed in page]
         return TableList(shown, following, await at.reads.as_of())
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -15,6 +16,7 @@ import msgspec
 from shared.web.problems import malformed
 
 K = TypeVar("K")
+R = TypeVar("R")
 
 LARGEST: Final = (1 << 63) - 1  # of a number in a sort key: Postgres' bigint
 
@@ -33,6 +35,17 @@ def from_cursor(cursor: str, kind: type[K]) -> K:
     if not all(_fits(part) for part in (key if isinstance(key, tuple) else (key,))):
         raise malformed("cursor", "not a cursor of this list")
     return key
+
+
+def begins_after(cursor: str | None, kind: type[K]) -> K | None:
+    """Where a page begins: after that sort key, None for the first page. Raises as `from_cursor`."""
+    return None if cursor is None else from_cursor(cursor, kind)
+
+
+def paged(found: list[R], limit: int, key: Callable[[R], Any]) -> tuple[list[R], str | None]:
+    """The page of `limit` rows and the cursor after it, None on the last one; `found` holds one row more when there are more."""
+    page = found[:limit]
+    return page, to_cursor(key(page[-1])) if len(found) > limit else None
 
 
 def _fits(part: object) -> bool:

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.port import Unavailable
 from shared.projections import checkpoint, orders, parking, skipping
 from shared.projections.chronicle import Untold
@@ -48,11 +47,6 @@ class Chronicle:
 @pytest.fixture
 def schema(namespace):
     return schema_of(Tally(), namespace)
-
-
-@pytest.fixture
-def log():
-    return MemoryLog(MemoryStore(), heartbeat=0.05)
 
 
 @pytest.fixture

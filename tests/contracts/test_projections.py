@@ -6,7 +6,6 @@ import random
 import pytest
 import structlog
 
-from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.projections import checkpoint, follow
 from shared.projections.at_least import AtLeast
@@ -23,19 +22,6 @@ pytestmark = pytest.mark.servers
 @pytest.fixture
 def schema(namespace):
     return schema_of(Tally(), namespace)
-
-
-@pytest.fixture
-def log():
-    return MemoryLog(MemoryStore(), heartbeat=0.05)
-
-
-@pytest.fixture(params=["memory", "jetstream"])
-async def any_log(request, nats_url, namespace):
-    """Both adapters of the log, one after the other."""
-    log = MemoryLog(MemoryStore(), heartbeat=0.05) if request.param == "memory" else await open_log(nats_url, namespace, heartbeat=0.2)
-    yield log
-    await log.close()
 
 
 @pytest.fixture

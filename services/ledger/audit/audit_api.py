@@ -12,15 +12,14 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Stream
 
-from services.ledger.api import LARGEST_PAGE, NO_STORE, PAGE
+from services.ledger.api import NO_STORE, PAGE, Limit
 from services.ledger.audit.proof_reads import ProofReads
 from shared.events.checkpoint_document import Signed, key_id
 from shared.web.auth import Caller
-from shared.web.paging import LARGEST, from_cursor, to_cursor
+from shared.web.paging import LARGEST, begins_after, paged
 from shared.web.problems import Problem
 
 NDJSON: Final = "application/x-ndjson"
-Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_PAGE)]
 Revision = Annotated[int, QueryParameter(name="revision", ge=1, le=LARGEST)]
 Number = Annotated[int | None, QueryParameter(name="checkpoint", ge=1, le=LARGEST)]
 
@@ -31,11 +30,9 @@ def proof_routes(reads: Callable[[], ProofReads]) -> list[HTTPRouteHandler]:
     @get("/v1/ledger/checkpoints", tags=["ledger"], summary="Signed checkpoints, newest first")
     async def checkpoints(*, cursor: FromQuery[str | None] = None, limit: Limit = PAGE) -> dict[str, Any]:
         at = reads()
-        before = None if cursor is None else from_cursor(cursor, int)
         async with at.desk.readers.reading() as connection:
-            found = await at.proofs.page(connection, before, limit + 1)
-        page = found[:limit]
-        following = to_cursor(page[-1].header.number) if len(found) > limit else None
+            found = await at.proofs.page(connection, begins_after(cursor, int), limit + 1)
+        page, following = paged(found, limit, lambda signed: signed.header.number)
         return {"checkpoints": [shown(one) for one in page], "cursor": following}
 
     @get("/v1/ledger/checkpoints/{number:int}", tags=["ledger"], summary="One signed checkpoint")

@@ -11,21 +11,20 @@ from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 
-from services.ledger.api import LARGEST_PAGE, NO_STORE, PAGE, known
+from services.ledger.api import NO_STORE, PAGE, Limit, known
 from services.ledger.desk import Desk, as_of, reader_of
 from services.ledger.players import player_figures, rating, rating_history, standings
 from services.ledger.players.rating_keeper import RatingKeeper
 from services.ledger.players.standings import Asked
 from shared.rules.convention import PRESETS
 from shared.web.auth import Caller
-from shared.web.paging import LARGEST, from_cursor, to_cursor
+from shared.web.paging import LARGEST, begins_after, from_cursor, paged
 from shared.web.problems import malformed, unavailable
 
 WHISTS: Final = re.compile(
     r"-?[0-9]{1,2000}(/[1-9][0-9]{0,2000})?"
 )  # an exact sum: corrections in odd parts make it long; Python reads 4,300 digits
 
-Limit = Annotated[int, QueryParameter(ge=1, le=LARGEST_PAGE)]
 From = Annotated[int | None, QueryParameter(name="from", ge=0, le=LARGEST)]  # milliseconds since 1970, as every time of the log
 To = Annotated[int | None, QueryParameter(name="to", ge=0, le=LARGEST)]
 Players = Annotated[int | None, QueryParameter(ge=2, le=5)]
@@ -73,17 +72,17 @@ def rating_routes(desk: Callable[[], Desk], keeper: Callable[[], RatingKeeper]) 
         at_least: FromQuery[str | None] = None,
     ) -> Response[dict[str, Any]]:
         known(player)
-        before = None if cursor is None else from_cursor(cursor, tuple[int, str])
+        before = begins_after(cursor, tuple[int, str])
         await reached(at_least)
         async with desk().readers.reading() as connection:
             newest = await as_of(connection)
             found = await rating_history.changes(connection, player, before, limit + 1)
-            page = found[:limit]
+            page, following = paged(found, limit, rating.key_of)
             answer = {
                 "player": player,
                 "rating": await rating_history.present(connection, player, newest),
                 "changes": await rating_history.explained(connection, player, page),
-                "cursor": to_cursor(rating.key_of(page[-1])) if len(found) > limit else None,
+                "cursor": following,
                 "unrated": await rating_history.unrated(connection, player),
                 "complete": await rating_history.complete(connection),
                 "as_of": newest,
@@ -109,13 +108,12 @@ def rating_routes(desk: Callable[[], Desk], keeper: Callable[[], RatingKeeper]) 
         async with desk().readers.reading() as connection:
             newest = await as_of(connection)
             if by == "rating":
-                last = None if cursor is None else from_cursor(cursor, tuple[float, str])
+                last = begins_after(cursor, tuple[float, str])
                 found = await standings.by_rating(connection, asked, last, limit + 1, newest, provisional=provisional)
             else:
                 found = await standings.by_whists(connection, asked, None if cursor is None else _whists(cursor), limit + 1)
             complete = await rating_history.complete(connection)
-        page = found[:limit]
-        following = to_cursor((page[-1][by], page[-1]["player"])) if len(found) > limit else None
+        page, following = paged(found, limit, lambda one: (one[by], one["player"]))
         return Response({"by": by, "standings": page, "cursor": following, "complete": complete, "as_of": newest}, headers=NO_STORE)
 
     return [ratings, standing]

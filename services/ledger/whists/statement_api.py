@@ -14,7 +14,7 @@ from services.ledger.api import NO_STORE, PAGE, Limit, known
 from services.ledger.desk import Desk, as_of, reader_of
 from services.ledger.whists import statement_lines
 from shared.web.auth import Caller
-from shared.web.paging import from_cursor, to_cursor
+from shared.web.paging import begins_after, paged, to_cursor
 
 
 def statement_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
@@ -30,7 +30,7 @@ def statement_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         at_least: FromQuery[str | None] = None,
     ) -> Response[dict[str, Any]]:
         known(player)
-        before = None if cursor is None else from_cursor(cursor, tuple[int, str])
+        before = begins_after(cursor, tuple[int, str])
         at = desk()
         await at.reached(at_least)
         async with at.readers.reading() as connection:
@@ -49,11 +49,11 @@ def statement_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         limit: Limit = PAGE,
         at_least: FromQuery[str | None] = None,
     ) -> Response[dict[str, Any]]:
-        after = 0 if cursor is None else from_cursor(cursor, int)
+        after = begins_after(cursor, int) or 0
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
             found, results = await statement_lines.of_table(connection, seen.sight, after, limit + 1)
-        made = [statement_lines.document(one) for one in found[:limit]]
-        following = to_cursor(found[limit - 1].revision) if len(found) > limit else None
+        page, following = paged(found, limit, lambda transaction: transaction.revision)
+        made = [statement_lines.document(one) for one in page]
         return Response({"transactions": made, "results": results, "cursor": following, **seen.marks}, headers=NO_STORE)
 
     return [of_player, of_table]

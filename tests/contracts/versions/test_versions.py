@@ -1,52 +1,21 @@
 """Versions of a projection's rows: filled beside the one that is read, switched to when they are as far, and never in between."""
 
 import asyncio
-import json
 
 import asyncpg
-import nats
 import pytest
 
-from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.eventlog.streams import Namespace
 from shared.projections import checkpoint, next_version
-from shared.projections.history import HistoryDiffers, LogBehindCheckpoint
+from shared.projections.history import LogBehindCheckpoint
 from shared.projections.live_version import LiveVersion, NewerRows
 from shared.projections.next_version import AlreadyFilling, NextVersion
 from shared.projections.projector import Projector
 from shared.projections.rebuild import fingerprint, rebuild
-from shared.projections.report import report
-from shared.projections.versions import Versions
 from tests.contracts.projection_subject import POISON, Tally, Writer
+from tests.contracts.versions.conftest import PATIENCE, STREAMS, states, until
 
 pytestmark = pytest.mark.servers
-
-STREAMS = ("LOBBY_0", "LOBBY_1")
-PATIENCE = 20.0  # seconds for what comes by itself
-
-
-@pytest.fixture
-def log():
-    return MemoryLog(MemoryStore(), heartbeat=0.05)
-
-
-@pytest.fixture(params=["memory", "jetstream"])
-async def any_log(request, nats_url, namespace):
-    """Both adapters of the log, one after the other."""
-    log = MemoryLog(MemoryStore(), heartbeat=0.05) if request.param == "memory" else await open_log(nats_url, namespace, heartbeat=0.2)
-    yield log
-    await log.close()
-
-
-@pytest.fixture
-def versions(namespace):
-    return Versions(Tally.name, namespace)
-
-
-@pytest.fixture
-def schema(versions):
-    return versions.schema(1)
 
 
 class Newer(Tally):
@@ -66,43 +35,6 @@ class Held(Tally):
         self.held.set()
         await self.go.wait()
         await super().apply(connection, batch)
-
-
-class World:
-    """Services that end with the test, and the registry as it is."""
-
-    def __init__(self, dsn, versions):
-        self.dsn, self.versions, self.started, self.announced = dsn, versions, [], []
-
-    async def follow(self, log, projection=None):
-        live = LiveVersion(log, projection or Tally(), STREAMS, self.dsn, self.versions, announce=self.announce)
-        self.started.append(live)
-        await live.start()
-        return live
-
-    async def announce(self, version):
-        self.announced.append((version.number, version.previous))
-
-    def next(self, log, projection=None):
-        return NextVersion(log, projection or Tally(), STREAMS, self.dsn, self.versions)
-
-
-@pytest.fixture
-async def world(postgres_dsn, versions, connection):  # noqa: ARG001 - the connection clears away afterwards
-    world = World(postgres_dsn, versions)
-    yield world
-    for live in world.started:
-        await live.stop()
-
-
-async def states(connection, versions):
-    return {version.number: version.state for version in await versions.known(connection)}
-
-
-async def until(condition):
-    async with asyncio.timeout(PATIENCE):
-        while not await condition():  # noqa: ASYNC110 - what is waited for happens in Postgres, which sets no Event
-            await asyncio.sleep(0.01)
 
 
 async def test_the_first_version_of_an_empty_log_is_read_at_once(log, world, connection, versions):
@@ -253,97 +185,6 @@ async def test_a_newer_program_fills_its_own_version(log, world, connection, ver
     assert older.health()["status"] == "down"
     with pytest.raises(NewerRows, match="newer program"):
         await world.follow(log)
-
-
-async def test_a_purged_end_of_the_log_counts_as_read(any_log, world, connection, versions, nats_urls, namespace):
-    """Archiving may take a stream's last commits: a filling does not wait for them, and nothing lags behind them."""
-    writer = Writer(any_log)
-    live = await world.follow(any_log)
-    kept, gone = writer.aggregate(), writer.aggregate()
-    for address in (kept, gone, gone):
-        last = await writer.append(address)
-    assert await live.at_least.wait(last.position, PATIENCE)
-    await purge(any_log, nats_urls, namespace, gone)
-    done = await world.next(any_log).fill("ann")
-    assert done.version.marks == {"LOBBY_0": 3}
-    assert {row["aggregate"] for row in await connection.fetch(f'SELECT aggregate FROM "{versions.schema(2)}".tally')} == {kept.subject}
-    (_, now) = await report(connection, any_log, versions, STREAMS, Tally.version)
-    assert (now.position, now.lag_commits, now.parked) == (3, 0, 0)
-
-
-async def purge(log, nats_urls, namespace, address):
-    """Take an aggregate out of the log, as only an operator can."""
-    if isinstance(log, MemoryLog):
-        log.store.purge(address)
-        return
-    client = await nats.connect(nats_urls.operator)
-    body = json.dumps({"filter": Namespace(namespace).subject(address)}).encode()
-    answer = await client.request(f"$JS.API.STREAM.PURGE.{Namespace(namespace).stream(address.stream)}", body, timeout=5)
-    assert json.loads(answer.data)["success"]
-    await client.close()
-
-
-async def archive(*tables):
-    """What lies in archive files, a batch a table."""
-    for table in tables:
-        yield table
-
-
-async def test_archive_and_log_together_give_the_live_rows(log, world, connection, versions):
-    """Tables that were archived and purged, one that was archived and is still there, and the rest: the same bytes as before."""
-    writer = Writer(log)
-    live = await world.follow(log)
-    addresses = [writer.aggregate() for _ in range(4)]
-    for _ in range(5):
-        for address in addresses:
-            last = await writer.append(address)
-    assert await live.at_least.wait(last.position)
-    before = await fingerprint(connection, versions.schema(1))
-    kept, gone, last_one = [await log.read(addresses[place]) for place in (1, 2, 3)]
-    log.store.purge(addresses[2])
-    log.store.purge(addresses[3])
-    await world.next(log).fill("ann", archived=archive(kept, gone, last_one))
-    assert await fingerprint(connection, versions.schema(2)) == before
-
-
-async def test_an_archive_of_another_table_is_refused(log, world, connection, versions):
-    """What was archived has to be a chain from its first commit on, and the same one as in the log: else nothing is switched."""
-    writer = Writer(log)
-    await world.follow(log)
-    address = writer.aggregate()
-    for _ in range(4):
-        await writer.append(address)
-    commits = await log.read(address)
-    with pytest.raises(HistoryDiffers):
-        await world.next(log).fill("ann", archived=archive(commits[1:]))
-    other = MemoryLog(MemoryStore())
-    elsewhere = Writer(other, seed=1)
-    assert elsewhere.aggregate() == address
-    for event in ("Happened", "Otherwise"):
-        await elsewhere.append(address, event)
-    with pytest.raises(HistoryDiffers):
-        await world.next(log).fill("ann", archived=archive(await other.read(address)))
-    assert await states(connection, versions) == {1: "live"}
-
-
-async def test_the_table_of_the_checkpoint_may_be_archived(log, world):
-    """A service starts again where its last commit was purged with its table; not where another log stands in the place of the old one."""
-    writer = Writer(log)
-    live = await world.follow(log)
-    kept, gone = writer.aggregate(), writer.aggregate()
-    await writer.append(kept)
-    last = await writer.append(gone)
-    assert await live.at_least.wait(last.position)
-    await live.stop()
-    log.store.purge(gone)
-    again = await world.follow(log)
-    last = await writer.append(kept)
-    assert await again.at_least.wait(last.position)
-    await again.stop()
-    other = MemoryLog(MemoryStore())
-    await Writer(other, seed=2).spread(30, 2)
-    with pytest.raises(HistoryDiffers):
-        await world.follow(other)
 
 
 async def test_what_is_parked_is_told_with_the_switch(log, world):
