@@ -44,7 +44,7 @@ class Desk(msgspec.Struct):
 
 
 class Sender(msgspec.Struct, frozen=True):
-    """Who sends a move: a player, his idempotency key, the revision he has seen, the request's id, and when (milliseconds since 1970)."""
+    """Who sends a command: a player, his idempotency key, the revision he has seen, the request's id, when (milliseconds since 1970)."""
 
     player: str
     key: str
@@ -98,17 +98,22 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     return [table, move, events]
 
 
-async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) -> dict[str, Any]:
-    """Decide one move, make it durable, and answer what a commit frame says to its sender. Raises `Problem`, and what `transact` raises."""
-    subject, payload = address.table(table_id).subject, _encode(wanted)
-    request = aggregates.Request(
+def request_of(keys: MasterKeys, table_id: str, sender: Sender, payload: bytes) -> aggregates.Request:
+    """The command that `payload` spells out, as the log is told of it."""
+    subject = address.table(table_id).subject
+    return aggregates.Request(
         command_id=sender.key,
         actor=sender.player,
-        digest=command_digest(desk.keys, subject, payload),
+        digest=command_digest(keys, subject, payload),
         now=sender.now,
         correlation=sender.request_id,
-        former_digests=former_digests(desk.keys, subject, payload),
+        former_digests=former_digests(keys, subject, payload),
     )
+
+
+async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) -> dict[str, Any]:
+    """Decide one move, make it durable, and answer what a commit frame says to its sender. Raises `Problem`, and what `transact` raises."""
+    request = request_of(desk.keys, table_id, sender, _encode(wanted))
     outcome = await desk.tables.move(table_id, sender.player, wanted, sender.seen, request)
     if isinstance(outcome, RefusedAt):
         raise refused_at(table_id, outcome)

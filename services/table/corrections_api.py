@@ -11,12 +11,9 @@ from litestar.di import NamedDependency, Provide
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, JSONBody
 
-from services.table.api import Desk, known, refused_at
+from services.table.api import Desk, Sender, known, refused_at, request_of
 from services.table.table import Table, maker_of
-from shared.eventlog import aggregates
 from shared.eventlog.aggregates import Committed, RefusedAt
-from shared.events import address
-from shared.events.keys import command_digest, former_digests
 from shared.rules import corrections
 from shared.rules.game_events import Event
 from shared.rules.moves import Number
@@ -48,28 +45,21 @@ class Annulment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Author(msgspec.Struct, frozen=True):
-    """Who decides, his idempotency key, the request's id, and when (milliseconds since 1970)."""
+    """Who decides something after the end: by what right, and the command's sender."""
 
     caller: Caller
-    key: str
-    request_id: str
-    now: int
+    sender: Sender
 
 
 def correction_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     """The handlers; `desk()` raises 503 `unavailable` before the service has started."""
-
-    def author(request: Request[Any, Any, Any], key: KeyHeader = None) -> Author:
-        return author_of(desk(), request, key)
-
-    by_author = {"author": Provide(author, sync_to_thread=False)}
 
     @post(
         "/v1/tables/{table_id:str}/corrections",
         status_code=200,
         tags=["table"],
         summary="Correct the result of a settled pulka: an operator, or its arbiter",
-        dependencies=by_author,
+        dependencies=by_author(desk),
     )
     async def correct(table_id: FromPath[str], data: JSONBody[Correction], author: NamedDependency[Author]) -> dict[str, Any]:
         amounts = corrections.read_amounts(data.amounts)
@@ -87,7 +77,7 @@ def correction_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         status_code=200,
         tags=["table"],
         summary="Annul a settled pulka: an operator, or its arbiter",
-        dependencies=by_author,
+        dependencies=by_author(desk),
     )
     async def annul(table_id: FromPath[str], data: JSONBody[Annulment], author: NamedDependency[Author]) -> dict[str, Any]:
         return await _decided(
@@ -101,10 +91,16 @@ def correction_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     return [correct, annul]
 
 
-def author_of(desk: Desk, request: Request[Any, Any, Any], key: str | None) -> Author:
-    """Who sends `request`, under the idempotency key `key`. Raises 401, and 400 without a key."""
-    now = desk.clock()
-    return Author(desk.tokens.caller(request, now), idempotency_key(key), request_id(request), now)
+def by_author(desk: Callable[[], Desk]) -> dict[str, Provide]:
+    """`author: NamedDependency[Author]`, who sent the request; 401 without a token, 400 without an idempotency key."""
+
+    def author(request: Request[Any, Any, Any], key: KeyHeader = None) -> Author:
+        at = desk()
+        now = at.clock()
+        caller = at.tokens.caller(request, now)
+        return Author(caller, Sender(caller.player, idempotency_key(key), None, request_id(request), now))
+
+    return {"author": Provide(author, sync_to_thread=False)}
 
 
 def entitled(table: Table, caller: Caller) -> bool:
@@ -121,16 +117,7 @@ async def _decided(
     loaded = await desk.tables.load(table_id)
     if not entitled(loaded.state, author.caller):  # terms never change, and before a pulka there is nobody to judge it
         raise Problem(403, "scope_missing", f"This needs an operator's token with the scope {OPERATE!r}, or that of the table's arbiter.")
-    subject = address.table(table_id).subject
-    request = aggregates.Request(
-        command_id=author.key,
-        actor=author.caller.player,
-        digest=command_digest(desk.keys, subject, payload),
-        now=author.now,
-        correlation=author.request_id,
-        former_digests=former_digests(desk.keys, subject, payload),
-    )
-    outcome = await desk.tables.after_the_end(table_id, decide, request)
+    outcome = await desk.tables.after_the_end(table_id, decide, request_of(desk.keys, table_id, author.sender, payload))
     if isinstance(outcome, RefusedAt):
         raise refused_at(table_id, outcome, path="amounts")
     assert isinstance(outcome, Committed), "what is decided here makes an event"  # noqa: S101 - says what the rules promise

@@ -7,26 +7,24 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
-from litestar import Request, post
-from litestar.di import NamedDependency, Provide
+from litestar import post
+from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import JSONBody
 
-from services.table.api import Desk
-from services.table.corrections_api import Author, author_of
+from services.table.api import Desk, request_of
+from services.table.corrections_api import Author, by_author
 from services.table.table import RECORDED, Table, Tables
 from shared.eventlog import aggregates
 from shared.eventlog.aggregates import Committed, Mismatch, RefusedAt
 from shared.events import address
 from shared.events.address import Address, is_id, new_id
 from shared.events.commit import decode
-from shared.events.keys import command_digest, former_digests
 from shared.rules.game_events import Event
 from shared.rules.recorded_pulka import PulkaRecorded, recorded
 from shared.rules.seats import MOST
 from shared.rules.shuffle import framed
 from shared.web.auth import OPERATE, OPERATOR
-from shared.web.idempotency import KeyHeader
 from shared.web.problems import Problem, malformed, refusal
 
 ROUTE: Final = "/v1/tables/recorded"
@@ -55,14 +53,11 @@ class Recorded(msgspec.Struct, frozen=True):
 def recording_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     """The handler; `desk()` raises 503 `unavailable` before the service has started."""
 
-    def author(request: Request[Any, Any, Any], key: KeyHeader = None) -> Author:
-        return author_of(desk(), request, key)
-
     @post(
         ROUTE,
         tags=["table"],
         summary="Record a pulka that was played elsewhere: an operator",
-        dependencies={"author": Provide(author, sync_to_thread=False)},
+        dependencies=by_author(desk),
     )
     async def record(data: JSONBody[NewRecord], author: NamedDependency[Author]) -> Recorded:
         at = desk()
@@ -72,16 +67,8 @@ def recording_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         for place, player in enumerate(data.seats):
             if not is_id(player) or await at.tables.log.head(Address("lobby", "player", player)) is None:
                 raise malformed(f"seats[{place}]", "the lobby knows no such player")
-        table_id = id_of(author.key)
-        subject, payload = address.table(table_id).subject, _encode(data)
-        request = aggregates.Request(
-            command_id=author.key,
-            actor=author.caller.player,
-            digest=command_digest(at.keys, subject, payload),
-            now=author.now,
-            correlation=author.request_id,
-            former_digests=former_digests(at.keys, subject, payload),
-        )
+        table_id = id_of(author.sender.key)
+        request = request_of(at.keys, table_id, author.sender, _encode(data))
         done = await _recorded(at.tables, table_id, event, request)
         return Recorded(table_id, done.loaded.revision, done.recorded.position, done.hash)
 
