@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-import asyncpg
 import click
 import msgspec
 
-from services.cli.connections import completed, connections, postgres_away
+from services.cli.connections import books_of, completed, connections, told_in_words
 from services.cli.counted import counted
 from services.cli.how_far import how_far
 from services.cli.logs import log_to
@@ -31,8 +30,7 @@ from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.verify import check
 from services.ledger.books import Books
 from services.ledger.own_events import OwnEvents
-from services.ledger.readers import live_books
-from shared.eventlog.port import LogError, NotPermitted
+from shared.eventlog.port import NotPermitted
 from shared.events import address
 from shared.events.checkpoint_document import wrong_with
 from shared.events.ledger_events import TableArchived
@@ -40,8 +38,8 @@ from shared.projections.versions import Versions
 from shared.web.application import now_ms
 from shared.web.auth import OPERATOR
 from shared.web.log_connection import connected_log
-from shared.web.service import CannotStart, ServersUnreachable
-from shared.web.settings import Settings, home_of, masked, read_settings, variable
+from shared.web.service import CannotStart
+from shared.web.settings import Settings, home_of, read_settings, variable
 
 FAILED: Final = 1  # exit status: a table was left where it is, or a file is not in order
 DAY_MS: Final = 24 * 60 * 60 * 1000
@@ -176,27 +174,20 @@ async def _archiver(settings: Settings, folder: Path, author: str, *, elsewhere:
     log = await connected_log(_as_operator(settings), "pulka archive", on_closed=None)
     versions = Versions(Books.name, settings.namespace)
     try:
-        connection = await live_books(settings.postgres_dsn, versions)
-        try:
-            if not await versions.alone(connection):  # whoever fills a version reads what we take out of the log
-                raise CannotStart("another `pulka archive` is under way, or the books are being written anew (`pulka ledger status`)")
-            own = OwnEvents(log)
-            away = [] if elsewhere else archive_files.not_there(folder, await told_archived(own))
-            if away:
-                raise CannotStart(
-                    f"{len(away)} archived tables, the first {away[0]}, have no file in {folder}; take theirs, or say --elsewhere"
-                )
-            yield Archiver(log, connection, own, Proofs(settings.namespace), folder, author=author, clock=now_ms)
-        finally:
-            await connection.close()
-    except NotPermitted:
-        raise
-    except LogError as wrong:
-        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
-    except LookupError:
-        raise CannotStart("this database has no books of the ledger; start it once") from None
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, ConnectionError, TimeoutError) as wrong:
-        raise postgres_away(settings, wrong) from wrong
+        with told_in_words(settings):
+            connection = await books_of(settings)
+            try:
+                if not await versions.alone(connection):  # whoever fills a version reads what we take out of the log
+                    raise CannotStart("another `pulka archive` is under way, or the books are being written anew (`pulka ledger status`)")
+                own = OwnEvents(log)
+                away = [] if elsewhere else archive_files.not_there(folder, await told_archived(own))
+                if away:
+                    raise CannotStart(
+                        f"{len(away)} archived tables, the first {away[0]}, have no file in {folder}; take theirs, or say --elsewhere"
+                    )
+                yield Archiver(log, connection, own, Proofs(settings.namespace), folder, author=author, clock=now_ms)
+            finally:
+                await connection.close()
     finally:
         await log.close()
 
@@ -314,9 +305,8 @@ async def _told_by_the_log(settings: Settings) -> dict[str, TableArchived]:
     """What the ledger's own log says was archived, by table. Raises `ServersUnreachable`."""
     log = await connected_log(settings, "pulka archive", on_closed=None)
     try:
-        return await told_archived(OwnEvents(log))
-    except LogError as wrong:
-        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
+        with told_in_words(settings):
+            return await told_archived(OwnEvents(log))
     finally:
         await log.close()
 

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import asyncpg
 import msgspec
 
-from services.cli.connections import connections, postgres_away
+from services.cli.connections import connections, told_in_words
 from services.cli.logs import log_to
 from services.ledger.archive.whole_log import WholeLog, archive_folder
 from services.ledger.audit.gathering import Progress
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.signing import Checkpoints
 from services.ledger.books import Books
-from services.ledger.readers import NoBooks, Readers
-from shared.eventlog.port import EventLog, LogError, NotInArchive
+from services.ledger.readers import Readers
+from shared.eventlog.port import EventLog
 from shared.events.address import is_id
 from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
-from shared.web.service import CannotStart, ServersUnreachable
-from shared.web.settings import Settings, masked
+from shared.web.service import CannotStart
+from shared.web.settings import Settings
 
 
 class Access(msgspec.Struct, frozen=True):
@@ -62,25 +60,11 @@ async def access(settings: Settings, *, writes: bool = False) -> AsyncIterator[A
     proofs = Proofs(settings.namespace)
     log = WholeLog(await connected_log(settings, "pulka audit", on_closed=None), archive_folder(settings))
     try:
-        if writes:
-            await proofs.prepare(settings.postgres_dsn)
-        await readers.open()
-        yield Access(settings, log, readers, proofs)
-    except NotInArchive as wrong:  # both servers are there
-        raise CannotStart(str(wrong)) from wrong
-    except LogError as wrong:
-        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
-    except NoBooks:
-        raise CannotStart("no books that this program can read are here: see `pulka ledger status`") from None
-    except asyncpg.UndefinedTableError:
-        raise CannotStart("this database has no proofs of the ledger; start it once") from None
-    except (
-        ConnectionError,
-        TimeoutError,
-        socket.gaierror,
-        asyncpg.PostgresError,
-    ) as wrong:  # not every OSError: a full disk is another matter
-        raise postgres_away(settings, wrong) from wrong
+        with told_in_words(settings):
+            if writes:
+                await proofs.prepare(settings.postgres_dsn)
+            await readers.open()
+            yield Access(settings, log, readers, proofs)
     finally:
         await readers.close()
         await log.close()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Sequence
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 import asyncpg
@@ -14,10 +16,25 @@ from services.cli.composition import require_reachable
 from services.cli.embedded.home import Home, load_ports
 from services.cli.embedded.nats_server import nats_url
 from services.cli.embedded.postgres_server import postgres_dsn
+from services.ledger.books import Books
+from services.ledger.readers import NoBooks, live_books
+from shared.eventlog.port import LogError, NotInArchive, NotPermitted
+from shared.projections.projection import Connection
+from shared.projections.versions import Versions
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, home_of, masked, read_settings, variable
 
 BOTH: Final = ("nats_url", "postgres_dsn")
+NO_BOOKS: Final = "this database has no books of the ledger; start it once"
+
+_AWAY: Final = (  # what asking Postgres raises
+    ConnectionError,
+    TimeoutError,
+    socket.gaierror,
+    asyncpg.PostgresError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+)
 
 
 def connections(needed: Sequence[str] = BOTH) -> Settings:
@@ -57,6 +74,43 @@ def completed(settings: Settings) -> Settings:
         there["nats_durable"] = True  # ours syncs every append
         there["nats_operator_url"] = settings.nats_operator_url or nats_url(home, ports.nats, "operator")
     return msgspec.structs.replace(settings, **there)
+
+
+async def books_of(settings: Settings) -> Connection:
+    """A connection of one's own to the books that are read now. Raises `CannotStart` where there are none, and what asyncpg raises."""
+    try:
+        return await live_books(settings.postgres_dsn, Versions(Books.name, settings.namespace))
+    except LookupError:
+        raise CannotStart(NO_BOOKS) from None
+
+
+@contextmanager
+def told_in_words(settings: Settings) -> Iterator[None]:
+    """What comes of asking the two servers becomes `ServersUnreachable`, or `CannotStart` where they answer and lack something.
+
+    Not every `OSError` is theirs: a full disk is another matter, and `main` tells of it.
+    """
+    try:
+        yield
+    except NotPermitted:  # the command knows which right it lacks
+        raise
+    except NotInArchive as wrong:  # both servers are there
+        raise CannotStart(str(wrong)) from wrong
+    except LogError as wrong:
+        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
+    except NoBooks:
+        raise CannotStart("no books that this program can read are here: see `pulka ledger status`") from None
+    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+        raise CannotStart(NO_BOOKS) from None
+    except (
+        ConnectionError,
+        TimeoutError,
+        socket.gaierror,
+        asyncpg.PostgresError,
+        asyncpg.InterfaceError,
+        asyncpg.InternalClientError,
+    ) as wrong:
+        raise postgres_away(settings, wrong) from wrong
 
 
 def postgres_away(settings: Settings, wrong: BaseException) -> ServersUnreachable:

@@ -10,13 +10,12 @@ from typing import Any, Final
 import httpx
 import msgspec
 
-from services.cli.connections import postgres_away
+from services.cli.connections import told_in_words
 from services.ledger.books import Books
 from services.ledger.exports import export_files, export_rows
 from services.ledger.exports.export_forms import Ndjson
 from services.ledger.exports.export_rows import Place, Scope, What
-from services.ledger.readers import NoBooks, Readers
-from shared.projections.status import PASSING
+from services.ledger.readers import Readers
 from shared.projections.versions import Versions
 from shared.web.paging import from_cursor
 from shared.web.service import CannotStart, ServersUnreachable
@@ -107,19 +106,16 @@ def from_database(settings: Settings, what: What, player: str | None) -> Fetch:
     async def fetch(cursor: str | None) -> AsyncGenerator[bytes, None]:
         readers = Readers(settings.postgres_dsn, Versions(Books.name, settings.namespace), Books.version)
         try:
-            await readers.open()
-            async with readers.reading() as connection:
-                place = await export_rows.beginning(connection) if cursor is None else from_cursor(cursor, Place)
-            form = Ndjson(what, player, resumed=cursor is not None)
-            scope = Scope(everything=True, player=player)
-            async with aclosing(export_files.written(readers.reading, what, scope, place, form)) as pieces:
-                async for piece in pieces:
-                    for line in piece.splitlines(keepends=True):
-                        yield line
-        except NoBooks:
-            raise CannotStart("no books that this program can read are here: see `pulka ledger status`") from None
-        except PASSING as wrong:
-            raise postgres_away(settings, wrong) from wrong
+            with told_in_words(settings):
+                await readers.open()
+                async with readers.reading() as connection:
+                    place = await export_rows.beginning(connection) if cursor is None else from_cursor(cursor, Place)
+                form = Ndjson(what, player, resumed=cursor is not None)
+                scope = Scope(everything=True, player=player)
+                async with aclosing(export_files.written(readers.reading, what, scope, place, form)) as pieces:
+                    async for piece in pieces:
+                        for line in piece.splitlines(keepends=True):
+                            yield line
         finally:
             await readers.close()
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import getpass
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-import asyncpg
 import click
 import msgspec
 from rich.console import Console
 
-from services.cli.connections import connections, postgres_away
+from services.cli.authors import author_of, sentence
+from services.cli.connections import books_of, connections, told_in_words
 from services.cli.counted import counted
 from services.cli.logs import log_to
 from services.ledger.books import Books
@@ -30,8 +29,6 @@ from services.ledger.parked import (
     ordered,
     parked_tables,
 )
-from services.ledger.readers import live_books
-from shared.eventlog.port import LogError
 from shared.events.address import is_id
 from shared.projections.history import RefusedToRun
 from shared.projections.orders import RETRY, SKIP, Order, Outcome
@@ -39,10 +36,9 @@ from shared.projections.projection import Connection
 from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart, ServersUnreachable
-from shared.web.settings import Settings, masked
+from shared.web.settings import Settings
 
 STILL_PARKED: Final = 1  # exit status: what was asked for could not be done
-LONGEST: Final = 500  # letters of an author's name or reason: a sentence or two, which stay in the log for ever
 
 
 @click.command()
@@ -75,7 +71,7 @@ def retry(table_id: str | None, author: str | None, *, every: bool, as_json: boo
     """
     if every == (table_id is not None):
         raise click.UsageError("either TABLE or --all")
-    author = _author(author)
+    author = author_of(author)
     _known(table_id)
     answers = _run(lambda settings: _retried(settings, table_id, author))
     if as_json:
@@ -98,7 +94,7 @@ def skip(table_id: str, why: str, author: str | None, *, as_json: bool) -> None:
     The commit stays in the log, every rebuild leaves it out, and `pulka audit verify` tells who left it out and why. Exit status 1 when
     the rest is still parked.
     """
-    author, why = _author(author), _sentence("--why", why)
+    author, why = author_of(author), sentence("--why", why)
     _known(table_id)
     answer = _run(lambda settings: _skipped(settings, table_id, author, why))
     if as_json:
@@ -112,22 +108,6 @@ def skip(table_id: str, why: str, author: str | None, *, as_json: bool) -> None:
 def _known(table_id: str | None) -> None:
     if table_id is not None and not is_id(table_id):
         raise CannotStart(f"{table_id!r} is no table's id")
-
-
-def _author(given: str | None) -> str:
-    if given is not None:
-        return _sentence("--by", given)
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # an account without a name, as in a container
-        raise click.UsageError("--by NAME: this account has no name") from None
-
-
-def _sentence(option: str, text: str) -> str:
-    text = " ".join(text.split())
-    if not 0 < len(text) <= LONGEST or not text.isprintable():
-        raise click.BadParameter(f"1 to {LONGEST} letters", param_hint=option)
-    return text
 
 
 def _told(answer: dict[str, Any]) -> str:
@@ -155,28 +135,20 @@ def _run(work: Callable[[Settings], Coroutine[Any, Any, Any]]) -> Any:
     log_to(sys.stderr, "warning")  # standard output is the answer's
     console = Console(stderr=True)
     try:
-        if not console.is_terminal:
-            return asyncio.run(work(settings))
-        with console.status("asking the ledger"):
-            return asyncio.run(work(settings))
+        with told_in_words(settings):
+            if not console.is_terminal:
+                return asyncio.run(work(settings))
+            with console.status("asking the ledger"):
+                return asyncio.run(work(settings))
     except NotAnswered as late:
         raise ServersUnreachable(str(late)) from late
     except RefusedToRun as refused:
         raise CannotStart(f"the ledger refuses this log: {refused}") from refused
-    except LogError as wrong:
-        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
-    except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
-        raise CannotStart("this database has no books of the ledger; start it once") from None
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as wrong:
-        raise postgres_away(settings, wrong) from wrong
 
 
 @asynccontextmanager
 async def _books(settings: Settings) -> AsyncIterator[Connection]:
-    try:
-        connection = await live_books(settings.postgres_dsn, Versions(Books.name, settings.namespace))
-    except LookupError:
-        raise CannotStart("this database has no books of the ledger; start it once") from None
+    connection = await books_of(settings)
     try:
         yield connection
     finally:

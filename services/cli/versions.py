@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import getpass
 import os
 import sys
 import time
@@ -20,7 +19,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from services.cli.connections import connections, postgres_away
+from services.cli.authors import author_of
+from services.cli.connections import connections, told_in_words
 from services.cli.counted import counted
 from services.cli.host import settle_memory
 from services.cli.logs import log_to
@@ -41,12 +41,11 @@ from shared.projections.parking import StillFails
 from shared.projections.report import Report, Stream, report
 from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
-from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
-from shared.web.settings import Settings, masked
+from shared.web.service import CannotStart, OrderRefused
+from shared.web.settings import Settings
 
 NICENESS: Final = 10  # of a rebuild: the services on the same machine have people waiting
 TELL_S: Final = 5.0  # seconds between two lines of progress where there is no terminal
-LONGEST: Final = 100  # characters of an author's name
 RATING: Final = "rating"  # what is computed from a version's rows, and can be computed anew without the rest
 NAMES: Final = (*(view.__name__.rpartition(".")[2] for view in VIEWS), RATING)  # what VIEW can be
 
@@ -64,7 +63,7 @@ def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
     """
     if view is not None and view not in NAMES:
         raise CannotStart(f"there is no view {view!r}; the books have {', '.join(NAMES)}")
-    by = _author(author)
+    by = author_of(author)
     settings = _settings()
     if view == RATING:
         _computed(_run(settings, lambda: _rated(settings)), as_json=as_json)
@@ -200,18 +199,6 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 # ---- with the servers ------------------------------------------------------------------------------------------------
 
 
-def _author(given: str | None) -> str:
-    if given is None:
-        try:
-            return getpass.getuser()
-        except (OSError, KeyError):  # an account without a name, as in a container
-            raise CannotStart("--by NAME: this account has no name") from None
-    name = " ".join(given.split())
-    if not 0 < len(name) <= LONGEST or not name.isprintable():
-        raise CannotStart(f"--by: 1 to {LONGEST} characters")
-    return name
-
-
 def _settings() -> Settings:
     settings = connections()
     log_to(sys.stderr, "warning")  # standard output is the answer's
@@ -221,19 +208,17 @@ def _settings() -> Settings:
 def _run(settings: Settings, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
     """Do it; what stops it is said in one line with the exit status of its kind."""
     try:
-        return uvloop.run(work())
+        with told_in_words(settings):
+            try:
+                return uvloop.run(work())
+            except asyncpg.LockNotAvailableError:
+                raise OrderRefused("somebody is reading that version; try again") from None
     except AlreadyFilling as other:
         raise OrderRefused(f"{other}; see `pulka ledger status`") from other
     except RefusedToRun as refused:
         raise OrderRefused(f"the log is not the one that it was, or is damaged: {refused}; readers were not switched") from refused
     except StillFails as wrong:
         raise OrderRefused(f"an archived commit cannot be applied: {wrong}; readers were not switched") from wrong
-    except LogError as wrong:
-        raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
-    except asyncpg.LockNotAvailableError:
-        raise OrderRefused("somebody is reading that version; try again") from None
-    except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError) as wrong:
-        raise postgres_away(settings, wrong) from wrong
 
 
 async def _rebuilt(settings: Settings, by: str) -> Switched:
