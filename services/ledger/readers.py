@@ -40,6 +40,7 @@ class Readers:
         self._pool: asyncpg.Pool | None = None
         self._live: int | None = None
         self._begin = ""
+        self._ending: set[asyncio.Task[None]] = set()  # reads that have all they wanted, but still a transaction open
         self._paths: dict[int, int] = {}  # by the connection's process id at the server: the version in its search path
 
     async def open(self) -> None:
@@ -74,10 +75,10 @@ class Readers:
             try:
                 await self._begin_on(connection)
                 yield connection
-                await connection.execute("COMMIT")
             finally:
-                await _end(connection)
-                await self._pool.release(connection, timeout=PATIENCE)
+                ending = asyncio.create_task(self._end(self._pool, connection))
+                self._ending.add(ending)
+                ending.add_done_callback(self._ending.discard)
         except asyncpg.InternalClientError as lost:  # the server's farewell came between two statements
             raise ConnectionError("the connection was lost") from lost
 
@@ -116,15 +117,17 @@ class Readers:
             f"SELECT FROM \"{self._versions.registry}\".live WHERE projection = '{self._versions.name}' AND number = {live.number}"
         )
 
+    async def _end(self, pool: asyncpg.Pool, connection: Any) -> None:
+        """End a read's transaction and give its connection back: nobody waits for that, since a read has nothing to commit."""
+        lost = OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError  # then the pool drops it
+        with suppress(*lost):
+            if connection.is_in_transaction():
+                await connection.execute("ROLLBACK")
+        with suppress(*lost):
+            await pool.release(connection, timeout=PATIENCE)
+
     async def _forget_path(self, connection: Connection) -> None:
         self._paths.pop(connection.get_server_pid(), None)  # it may have been another connection's
-
-
-async def _end(connection: Connection) -> None:
-    """Out of the transaction that an error left open: the pool would end it too, and write an error about whoever left it."""
-    if connection.is_in_transaction():
-        with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError):  # lost: the pool drops it
-            await connection.execute("ROLLBACK")
 
 
 async def _keep(_connection: Any) -> None:

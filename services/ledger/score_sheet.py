@@ -107,10 +107,15 @@ async def apply(connection: Connection, lines: Sequence[Line]) -> None:
     if not ids:
         return
     rows = await connection.fetch(
-        "SELECT DISTINCT ON (table_id) table_id, deal, sheet FROM scores WHERE table_id = ANY($1) ORDER BY table_id, deal DESC", list(ids)
+        """
+        SELECT table_id, deal, sheet FROM unnest($1::text[]) AS asked (id)
+        CROSS JOIN LATERAL (SELECT table_id, deal, sheet FROM scores WHERE table_id = asked.id ORDER BY deal DESC LIMIT 1) newest
+        """,
+        list(ids),
     )
     sheets, scored = {row["table_id"]: row["sheet"] for row in rows}, {row["table_id"]: row["deal"] for row in rows}
-    for section in await sections.written(connection, list(ids)):
+    parted = {line.table.table_id for line in lines if line.table.sections and line.table.table_id in ids}
+    for section in await sections.written(connection, list(parted)) if parted else []:
         if section.first_deal > scored.get(section.table_id, 0):
             sheets[section.table_id] = _encode(section.sheet.document()).decode()
     found = scores(lines, sheets)

@@ -105,7 +105,7 @@ async def written(connection: Connection, table_ids: Sequence[str]) -> list[Sect
 
 async def read(connection: Connection, table: Table, last_deal: int) -> list[Section]:
     """A table's sections in order, the first too, as far as somebody sees who sees the deals up to `last_deal`."""
-    later = await written(connection, [table.table_id])
+    later = await written(connection, [table.table_id]) if table.sections else []
     if later and later[0].first_deal == 1:
         return later  # a recorded pulka, seen whole or not at all
     players = later[0].players - 1 if later else table.players  # a newcomer is one more

@@ -53,7 +53,8 @@ CREATE TABLE IF NOT EXISTS tables (
     adjudication text,
     first_sequence bigint NOT NULL,
     over_sequence bigint,
-    recorded bool NOT NULL
+    recorded bool NOT NULL,
+    sections int NOT NULL
 );
 CREATE INDEX IF NOT EXISTS tables_in_order ON tables (stream, first_sequence);
 CREATE INDEX IF NOT EXISTS tables_as_they_ended ON tables (stream, over_sequence);
@@ -70,7 +71,7 @@ class Table(msgspec.Struct, frozen=True):
     `open_to_all`: who has no seat may look, `delay_deals` whole deals late. `deal` counts the deals that began. `stake`: what a whist
     is worth, an exact number as text (4.2.13). `adjudication`: what an adjudicated table agreed on besides (`terms.adjudication`), as JSON
     text; None where the rules are enforced. `first_sequence` is its first commit's, `over_sequence` that of the commit that ended it.
-    `recorded`: it was played elsewhere and written down whole.
+    `recorded`: it was played elsewhere and written down whole. `sections`: how many rows of `sections` it has.
     """
 
     table_id: str
@@ -92,6 +93,7 @@ class Table(msgspec.Struct, frozen=True):
     first_sequence: int = 0
     over_sequence: int | None = None
     recorded: bool = False
+    sections: int = 0
 
     @property
     def whist_stake(self) -> Amount | None:
@@ -162,9 +164,12 @@ def after(table: Table, events: Iterable[StoredTableEvent]) -> Table:
                     deal=len(event.deals),
                     stake=None if terms.stake is None else str(terms.stake),
                     recorded=True,
+                    sections=int("start" in event.score_file),
                 )
-            case SeatsDrawn(seats=seats) | NewcomerSeated(seats=seats):
+            case SeatsDrawn(seats=seats):
                 table = msgspec.structs.replace(table, seats=seats, players=len(seats))
+            case NewcomerSeated(seats=seats):
+                table = msgspec.structs.replace(table, seats=seats, players=len(seats), sections=table.sections + 1)
             case SubstituteSeated(seat=seat, player=player):
                 table = msgspec.structs.replace(table, seats=(*table.seats[:seat], player, *table.seats[seat + 1 :]))
             case PulkaRefused():
@@ -237,10 +242,11 @@ async def write(connection: Connection, before: Collection[str], tables: Iterabl
             f"""
             INSERT INTO tables ({_COLUMNS})
             SELECT table_id, stream, sequence, revision, at, hash, status, players, target, string_to_array(seats, ' '), convention,
-                   open_to_all, delay_deals, deal, stake, adjudication, first_sequence, over_sequence, recorded
+                   open_to_all, delay_deals, deal, stake, adjudication, first_sequence, over_sequence, recorded,
+                   sections
             FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::int[], $9::int[],
                         $10::text[], $11::text[], $12::bool[], $13::int[], $14::int[], $15::text[], $16::text[], $17::bigint[],
-                        $18::bigint[], $19::bool[])
+                        $18::bigint[], $19::bool[], $20::int[])
                  AS row ({_COLUMNS})
             """,  # noqa: S608 - a constant of ours
             *map(list, zip(*map(_row, new), strict=True)),
@@ -250,10 +256,10 @@ async def write(connection: Connection, before: Collection[str], tables: Iterabl
             """
             UPDATE tables SET sequence = row.sequence, revision = row.revision, at = row.at, hash = row.hash, status = row.status,
                               deal = row.deal, players = row.players, seats = string_to_array(row.seats, ' '),
-                              over_sequence = row.over_sequence
+                              over_sequence = row.over_sequence, sections = row.sections
             FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[], $7::int[], $8::int[], $9::text[],
-                        $10::bigint[])
-                 AS row (table_id, sequence, revision, at, hash, status, deal, players, seats, over_sequence)
+                        $10::bigint[], $11::int[])
+                 AS row (table_id, sequence, revision, at, hash, status, deal, players, seats, over_sequence, sections)
             WHERE tables.table_id = row.table_id
             """,
             *map(list, zip(*old, strict=True)),
@@ -263,7 +269,7 @@ async def write(connection: Connection, before: Collection[str], tables: Iterabl
 def _changed(table: Table) -> tuple[object, ...]:
     """The columns that a table's later commits can change."""
     t = table
-    return t.table_id, t.sequence, t.revision, t.at, t.hash, t.status, t.deal, t.players, " ".join(t.seats), t.over_sequence
+    return t.table_id, t.sequence, t.revision, t.at, t.hash, t.status, t.deal, t.players, " ".join(t.seats), t.over_sequence, t.sections
 
 
 def _row(table: Table) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncpg
 
 from shared.events.keys import MasterKeys
-from shared.projections.follow import CONNECT_S
+from shared.projections.checkpoint import CONNECT_S
 from shared.projections.projection import Connection
 
 DDL = """

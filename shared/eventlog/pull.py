@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 NANOSECONDS: Final = 1_000_000_000
 PULL_SECONDS: Final = 30.0  # one request's life; long, so that an idle follower asks twice a minute
-AHEAD: Final = 4  # batches asked for and not read yet, so that the server need not wait; a rebuild holds them of eight streams, some 50 MB
+AHEAD: Final = 4  # batches asked for and not read yet, so that the server need not wait
 INACTIVE_SECONDS: Final = 30.0  # after that the server forgets a consumer that nobody pulls from
 ANSWER_SECONDS: Final = 2.0  # to make a consumer; milliseconds when all is well
 FIRST_PAUSE_SECONDS: Final = 0.05  # before a new consumer; doubling

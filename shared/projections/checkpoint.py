@@ -7,7 +7,8 @@ transaction that idles.
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import asyncpg
@@ -16,6 +17,8 @@ import msgspec
 from shared.projections.projection import Connection
 
 LEASE_S: Final = 2.0  # seconds without renewal after which another worker may take over: with its polling every half second, within 3 s
+CONNECT_S: Final = 5.0  # seconds to open a connection on loopback or in a cluster
+COMMAND_S: Final = 30.0  # seconds a statement may take: a batch takes milliseconds, making the tables waits for another worker
 IDLE_TRANSACTION_MS: Final = 2_000  # a stopped process holds the lease row no longer than a lease lasts; a batch never idles that long
 DDL_LOCK: Final = 0x70756C6B61  # "pulka": advisory lock under which tables are made, since CREATE … IF NOT EXISTS races with itself
 
@@ -113,6 +116,29 @@ async def prepare(connection: Connection, schema: str, ddl: str) -> None:
     await connection.execute(f'SET search_path TO "{schema}"')
 
 
+@asynccontextmanager
+async def connected(dsn: str, schema: str, ddl: str, purpose: str) -> AsyncIterator[Connection]:
+    """A connection for a worker: to `schema`, with its tables made. `purpose`: who holds it, for people who look at the server.
+
+    Raises what asyncpg raises, `OSError` and `TimeoutError`.
+    """
+    connection = await asyncpg.connect(
+        dsn,
+        timeout=CONNECT_S,
+        command_timeout=COMMAND_S,
+        server_settings={
+            "application_name": f"pulka {schema} {purpose}",
+            "idle_in_transaction_session_timeout": str(IDLE_TRANSACTION_MS),
+            "synchronous_commit": "off",  # rows and checkpoint are lost together or not at all, and the log replays them
+        },
+    )
+    try:
+        await prepare(connection, schema, ddl)
+        yield connection
+    finally:
+        await close(connection)
+
+
 async def close(connection: Connection) -> None:
     """Give the connection up, whatever state it is in."""
     with suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError):
@@ -177,13 +203,17 @@ async def move(connection: Connection, schema: str, to: Checkpoint) -> None:
     """Move the checkpoint within the batch's transaction, and tell whoever listens on the channel `schema` once it is committed."""
     await connection.execute(
         """
-        INSERT INTO checkpoint (stream, sequence, aggregate, hash, at) VALUES ($1, $2, $3, $4, $5)
-        ON CONFLICT (stream) DO UPDATE SET sequence = $2, aggregate = $3, hash = $4, at = $5
+        WITH moved AS (
+            INSERT INTO checkpoint (stream, sequence, aggregate, hash, at) VALUES ($1, $2, $3, $4, $5)
+            ON CONFLICT (stream) DO UPDATE SET sequence = $2, aggregate = $3, hash = $4, at = $5
+        )
+        SELECT pg_notify($6, $7)
         """,
         to.stream,
         to.sequence,
         to.aggregate,
         to.hash,
         to.at,
+        schema,
+        f"{to.stream}:{to.sequence}",
     )
-    await connection.execute("SELECT pg_notify($1, $2)", schema, f"{to.stream}:{to.sequence}")

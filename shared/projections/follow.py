@@ -14,10 +14,10 @@ import time
 import traceback
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-import asyncpg
 import msgspec
 import structlog
 
@@ -38,8 +38,6 @@ RENEW_S: Final = 1.0  # seconds between renewals: half a lease
 STANDBY_S: Final = 0.5  # seconds between a standby's attempts: lease and attempt together stay below 3 s
 SILENCE_S: Final = 15.0  # seconds without a batch, an empty one included: three times the longest that the port allows
 BACKOFF_S: Final = (0.1, 2.0)  # seconds before the first retry and at most: a restarted Postgres is back in under a second
-CONNECT_S: Final = 5.0  # seconds to open a connection on loopback or in a cluster
-COMMAND_S: Final = 30.0  # seconds a statement may take: a batch takes milliseconds, making the tables waits for another worker
 BEHIND_TICKS: Final = 3  # looks at the log's end that must all lie before the checkpoint, since one may ask a member that lags
 
 
@@ -60,8 +58,7 @@ class Pace(msgspec.Struct, frozen=True):
 
 AT_ONCE: Final = Pace(1, 0.0)  # no waiting at all
 
-Turns: TypeAlias = AbstractAsyncContextManager[object]  # entered for each batch: of many workers only so many write at a time
-ALWAYS: Final = nullcontext()
+Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]  # as `checkpoint.connected` does, or another's connection lent
 
 
 class Archived(msgspec.Struct, frozen=True):
@@ -77,12 +74,15 @@ class Worker:
     def __init__(  # noqa: PLR0913 - put together in two places, here and in a rebuild
         self, event_log: EventLog, stream: str, projection: Projection, postgres_dsn: str, schema: str,
         reached: Callable[[str, int], None] = lambda _stream, _sequence: None, pace: Pace = AT_ONCE, *,
-        turns: Turns = ALWAYS, chronicle: Chronicle | None = None, archived: Archived | None = None,
+        connect: Connect | None = None, chronicle: Chronicle | None = None, archived: Archived | None = None, batch: int = BATCH,
     ) -> None:  # fmt: skip
+        """`connect`: where its connection comes from, at the beginning and after each failure; its own if not said. `batch`: at most so
+        many commits a transaction.
+        """
         self.stream = stream
         self._log = event_log
         self._projection = projection
-        self._dsn = postgres_dsn
+        self._connect = connect or partial(checkpoint.connected, postgres_dsn, schema, projection.ddl, stream)
         self._schema = schema
         self._reached = reached
         self._holder = new_holder()
@@ -93,8 +93,8 @@ class Worker:
         self._sequence, self._at, self._last, self._heartbeat, self._epoch, self._behind = 0, 0, 0, 0, 0, 0
         self._clerk = Clerk(event_log, projection, stream, chronicle or Untold())
         self._pace = pace
-        self._turns = turns
         self._archived = archived or Archived()
+        self._batch = batch
         self._applied: deque[float] = deque(maxlen=pace.calm)  # when the last transactions ended
         self._delay = BACKOFF_S[0]
 
@@ -145,18 +145,7 @@ class Worker:
     # ---- one connection's life -----------------------------------------------------------------------------------------
 
     async def _connected(self) -> None:
-        connection = await asyncpg.connect(
-            self._dsn,
-            timeout=CONNECT_S,
-            command_timeout=COMMAND_S,
-            server_settings={
-                "application_name": f"pulka {self._schema} {self.stream}",
-                "idle_in_transaction_session_timeout": str(checkpoint.IDLE_TRANSACTION_MS),
-                "synchronous_commit": "off",  # rows and checkpoint are lost together or not at all, and the log replays them
-            },
-        )
-        try:
-            await checkpoint.prepare(connection, self._schema, self._projection.ddl)
+        async with self._connect() as connection:
             lease = await self._take_lease(connection)
             if lease is not None:
                 try:
@@ -164,8 +153,6 @@ class Worker:
                 except RefusedToRun:
                     await checkpoint.release(connection, lease)  # whoever starts next is to find out at once, not after a lease's time
                     raise
-        finally:
-            await checkpoint.close(connection)
 
     async def _take_lease(self, connection: Connection) -> Lease | None:
         while not self._stopping.is_set():
@@ -186,7 +173,7 @@ class Worker:
         self._enter("following")
         self._delay = BACKOFF_S[0]
         log.info("projection_following", projection=self._schema, stream=self.stream, sequence=at.sequence, epoch=lease.epoch)
-        batches = self._log.follow(self.stream, after=at.sequence, batch=BATCH)
+        batches = self._log.follow(self.stream, after=at.sequence, batch=self._batch)
         async with aclosing(batches):
             try:
                 await self._follow(connection, lease, batches)
@@ -209,9 +196,8 @@ class Worker:
                     batch = [recorded for recorded in heard_of if recorded.sequence > self._sequence]  # a repeat is nothing new
                     heard, upcoming = now, asyncio.ensure_future(anext(batches, None))  # the next is fetched while this one is written
                     if batch:
-                        async with self._turns:
-                            await self._apply(connection, lease, batch)
-                        await self._keep_pace(full=len(batch) == BATCH)
+                        await self._apply(connection, lease, batch)
+                        await self._keep_pace(full=len(batch) == self._batch)
                     elif self._last > self._sequence:
                         await self._step_over(connection, lease)
                 if now - renewed >= RENEW_S:

@@ -18,9 +18,10 @@ import structlog
 from shared.eventlog.port import EventLog, LogError
 from shared.projections import checkpoint
 from shared.projections.at_least import AtLeast
+from shared.projections.checkpoint import COMMAND_S, CONNECT_S
 from shared.projections.chronicle import Chronicle
 from shared.projections.filling import Archive
-from shared.projections.follow import AT_ONCE, BACKOFF_S, COMMAND_S, CONNECT_S, Pace
+from shared.projections.follow import AT_ONCE, BACKOFF_S, Pace
 from shared.projections.history import RefusedToRun
 from shared.projections.next_version import AlreadyFilling, NextVersion, Stage
 from shared.projections.projection import Connection, Projection

@@ -17,16 +17,16 @@ import structlog
 
 from shared.eventlog.port import EventLog
 from shared.projections import checkpoint
+from shared.projections.checkpoint import CONNECT_S
 from shared.projections.chronicle import Chronicle
 from shared.projections.filling import Archive, Counted, Filling, Progress, marks_of
-from shared.projections.follow import CONNECT_S
 from shared.projections.history import LogBehindCheckpoint
 from shared.projections.projection import Connection, Projection
 from shared.projections.versions import Version, Versions
 
 log = structlog.get_logger(__name__)
 
-CATCH_UP_S: Final = 2.0  # seconds that the old version's workers may be held for the new ones to come up to them; it takes milliseconds
+CATCH_UP_S: Final = 2.0  # seconds that the old version's workers may be held for the new one to come up to it; it takes milliseconds
 LOCK_MS: Final = 1_000  # for the old version's leases, or a dropped version's tables: a batch holds its lease for some ten
 IDLE_MS: Final = 4_000  # a stopped process may not hold the old version's leases for ever; one that works has them for the time above
 AGAIN_S: Final = 0.2  # seconds before the next try to switch
@@ -135,14 +135,13 @@ class NextVersion:
         schema = self._versions.schema(version.number)
         filling = Filling(self._log, self._projection, self._streams, self._dsn, schema, counted.reached, self._chronicle)
         try:
-            before_the_log = await filling.apply_archived(archived)
-            filling.start(before_the_log)
+            await filling.begin(archived)
             await _while_open(control, filling.reach(marks))
             await self._derive(schema)
             await _analyze(control, schema)
             while True:
                 try:
-                    filling.start(before_the_log)
+                    await self._catch_up(control, live, filling)  # what was played meanwhile: little is left for when its workers are held
                     await self._switch(control, live, version, filling)
                 except (TimeoutError, asyncpg.LockNotAvailableError):  # the log or a worker was slow: the old version goes on meanwhile
                     await asyncio.sleep(AGAIN_S)
@@ -151,21 +150,16 @@ class NextVersion:
                 else:
                     return counted.total
         finally:
-            await filling.cancel()
+            await filling.close()
 
     async def _switch(self, control: Connection, live: Version | None, version: Version, filling: Filling) -> None:
         """One try. Raises `TimeoutError` and `LockNotAvailableError` when there may be another."""
         async with control.transaction():
             await control.execute(f"SET LOCAL lock_timeout = {LOCK_MS}")
             await control.execute(f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_MS}")
-            before: Mapping[str, int] = {}
-            if live is not None:
-                old = self._versions.schema(live.number)
-                await control.execute(f'LOCK TABLE "{old}".lease IN EXCLUSIVE MODE')  # its workers stand before their next batch
-                before = await _positions(control, old)
-                async with asyncio.timeout(CATCH_UP_S):
-                    await filling.reach(before)
-            await filling.stop()
+            if live is not None:  # its workers stand before their next batch
+                await control.execute(f'LOCK TABLE "{self._versions.schema(live.number)}".lease IN EXCLUSIVE MODE')
+            before = await self._catch_up(control, live, filling)
             marks = await _positions(control, self._versions.schema(version.number))
             if any(marks.get(stream, 0) < sequence for stream, sequence in before.items()):
                 raise Behind(f"version {version.number} is at {marks}, version {live and live.number} at {before}")
@@ -173,6 +167,15 @@ class NextVersion:
             if live is not None:
                 await self._versions.retire(control, live, self._streams)
             await self._versions.switch(control, version, live, marks)
+
+    async def _catch_up(self, control: Connection, live: Version | None, filling: Filling) -> Mapping[str, int]:
+        """Bring the new version to where the old one is; returns where that is. Raises `TimeoutError`: what was done is kept."""
+        if live is None:
+            return {}
+        shown = await _positions(control, self._versions.schema(live.number))
+        async with asyncio.timeout(CATCH_UP_S):
+            await filling.reach(shown)
+        return shown
 
     async def _check_the_log(self, shown: Mapping[str, int]) -> None:
         """A log that ends before what readers see can never fill a version as far. Raises `LogBehindCheckpoint`."""

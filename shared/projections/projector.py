@@ -15,8 +15,9 @@ import asyncpg
 from shared.eventlog.port import EventLog
 from shared.projections import checkpoint
 from shared.projections.at_least import AtLeast
+from shared.projections.checkpoint import COMMAND_S, CONNECT_S
 from shared.projections.chronicle import Chronicle
-from shared.projections.follow import AT_ONCE, BACKOFF_S, COMMAND_S, CONNECT_S, Pace, Worker
+from shared.projections.follow import AT_ONCE, BACKOFF_S, Pace, Worker
 from shared.projections.projection import Projection
 from shared.projections.status import DEFECT, PASSING, Status
 

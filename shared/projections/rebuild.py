@@ -38,11 +38,10 @@ async def rebuild(  # noqa: PLR0913 - what to read, where to write, and three op
     counted = Counted(marks, progress)
     filling = Filling(event_log, projection, streams, postgres_dsn, schema, counted.reached, chronicle)
     try:
-        filling.start(await filling.apply_archived(archived))
+        await filling.begin(archived)
         await filling.reach(marks)
-        await filling.stop()
     finally:
-        await filling.cancel()
+        await filling.close()
     return counted.total
 
 
