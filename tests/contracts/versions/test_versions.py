@@ -7,6 +7,7 @@ import pytest
 
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.projections import checkpoint, next_version
+from shared.projections.filling import BATCH
 from shared.projections.history import LogBehindCheckpoint
 from shared.projections.live_version import LiveVersion, NewerRows
 from shared.projections.next_version import AlreadyFilling, NextVersion
@@ -224,6 +225,49 @@ async def test_whoever_loses_the_right_to_fill_fills_nothing(log, world, connect
         await filling
     assert await states(connection, versions) == {1: "live"}
     assert (await world.next(log).fill("boris")).version.number == 3
+
+
+async def test_a_filling_holds_one_connection_whatever_the_number_of_streams(log, world, versions):
+    """Stream after stream on one connection: more at a time would leave those who read meanwhile no room on a small machine."""
+    seen = []
+
+    class Watched(Tally):
+        async def apply(self, connection, batch):
+            await super().apply(connection, batch)
+            seen.append(
+                await connection.fetchval("SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE $1", f"pulka {schema}%"[:63])
+            )
+
+    schema = versions.schema(2)
+    await world.follow(log)
+    for partition in (0, 1):
+        await Writer(log, partition).spread(BATCH + 1, 3)
+    await world.next(log, Watched()).fill("ann")
+    assert seen == [1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("lost_in", [0, 1, 2, 3])
+async def test_a_filling_that_loses_its_connection_goes_on_with_another(log, world, connection, versions, lost_in):
+    """Nothing of the batch is written then, and it is written once after that: the rows are those of the live version."""
+    batches = 0
+
+    class Cut(Tally):
+        async def apply(self, filling, batch):
+            nonlocal batches
+            await super().apply(filling, batch)
+            if batches == lost_in:
+                await connection.execute("SELECT pg_terminate_backend($1)", filling.get_server_pid())
+            batches += 1
+
+    await world.follow(log)
+    for partition in (0, 1):
+        await Writer(log, partition).spread(BATCH + 1, 3)
+    done = await world.next(log, Cut()).fill("ann")
+    assert batches == 5
+    await rebuild(log, Tally(), STREAMS, world.dsn, versions.schema(2) + "_again")
+    assert await fingerprint(connection, versions.schema(done.version.number)) == await fingerprint(
+        connection, versions.schema(2) + "_again"
+    )
 
 
 async def test_a_switch_that_stands_still_lets_the_live_version_go_on(log, world, connection, versions, monkeypatch):
