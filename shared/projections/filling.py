@@ -12,7 +12,7 @@ from shared.events.commit import hash_of
 from shared.projections import checkpoint, parking
 from shared.projections.checkpoint import Checkpoint
 from shared.projections.chronicle import Chronicle, OnlyRead, Untold
-from shared.projections.follow import Archived, Connect, Worker
+from shared.projections.follow import Archived, Connect, Worker, new_holder
 from shared.projections.history import link_of
 from shared.projections.projection import Connection, Projection
 from shared.projections.skipping import Skips
@@ -70,6 +70,7 @@ class Filling:
         self._chronicle = OnlyRead(chronicle or Untold())
         self._reached = dict.fromkeys(streams, 0)
         self._archived = Archived()
+        self._holder = new_holder()  # one for all its workers: who is cut off leaves a lease that the next one need not wait for
         self._connection = OneConnection(partial(checkpoint.connected, postgres_dsn, schema, projection.ddl, "filling"))
 
     async def begin(self, archive: Archive | None) -> None:
@@ -113,6 +114,7 @@ class Filling:
         worker = Worker(
             self._log, stream, self._projection, self._dsn, self._schema, arrived,
             connect=self._connection.lent, chronicle=self._chronicle, archived=self._archived, batch=BATCH,
+            holder=self._holder,
         )  # fmt: skip
         await worker.run()
 

@@ -75,9 +75,10 @@ class Worker:
         self, event_log: EventLog, stream: str, projection: Projection, postgres_dsn: str, schema: str,
         reached: Callable[[str, int], None] = lambda _stream, _sequence: None, pace: Pace = AT_ONCE, *,
         connect: Connect | None = None, chronicle: Chronicle | None = None, archived: Archived | None = None, batch: int = BATCH,
+        holder: str | None = None,
     ) -> None:  # fmt: skip
         """`connect`: where its connection comes from, at the beginning and after each failure; its own if not said. `batch`: at most so
-        many commits a transaction.
+        many commits a transaction. `holder`: in whose name it takes its lease; whoever has that may take it again at once.
         """
         self.stream = stream
         self._log = event_log
@@ -85,7 +86,7 @@ class Worker:
         self._connect = connect or partial(checkpoint.connected, postgres_dsn, schema, projection.ddl, stream)
         self._schema = schema
         self._reached = reached
-        self._holder = new_holder()
+        self._holder = holder or new_holder()
         self._stopping = asyncio.Event()
         self.settled = asyncio.Event()  # it knows for the first time whether it follows, waits or refuses
         self.refused: RefusedToRun | None = None
