@@ -684,14 +684,16 @@ def check(path: str, key: str | None = None, against: str | None = None, process
 
 
 def refused(path: Path) -> str | None:
-    """What a server said in place of an export, when the file holds such a problem document (RFC 9457)."""
+    """What there is in place of an export: a server's problem document (RFC 9457), another's JSON, a page for people."""
     with path.open("rb") as file:
         begin = file.read(65_536)  # bytes; a problem document has some hundred
     try:
         told = json.loads(begin)
     except UNREADABLE:
-        return None
-    return f"the server refused: {told['code']}: {told.get('detail')}" if isinstance(told, dict) and "code" in told else None
+        return "it is a page for people" if begin.lstrip()[:1] == b"<" else None
+    if isinstance(told, dict) and "code" in told:
+        return f"the server refused: {told['code']}: {told.get('detail')}"
+    return "it holds one piece of JSON, and that is another's" if isinstance(told, dict) and "error" in told else None
 
 
 def main() -> int:

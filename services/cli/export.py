@@ -113,14 +113,15 @@ def _token(settings: Settings, given: str | None) -> str | None:
 
 
 def _require_free(out: Path, *, resume: bool) -> None:
-    """Raises `CannotStart` for what an export must not take the place of: anything but a file, and a file unless it goes on with one."""
+    """Raises `CannotStart` for what an export must not take the place of: whatever there is, but for its own unfinished files."""
     if not out.parent.is_dir():
         raise click.BadParameter(f"{out.parent} is no folder", param_hint="--out")
     for path in (out, out.with_name(out.name + PARTIAL), out.with_name(out.name + FINISHED)):
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
             raise CannotStart(f"{path} is no regular file; an export is not written there")
-    if out.exists() and not resume:
-        raise CannotStart(f"{out} exists; an export is not written over anything")
+    if out.exists():
+        whole = f", or is that export, whole; then {out.name + PARTIAL} can go" if resume else ""
+        raise CannotStart(f"{out} exists; an export is not written over anything{whole}")
 
 
 async def _through(fetch: Fetch, form: Form, out: IO[bytes]) -> int:
@@ -168,13 +169,15 @@ def _left(partial: Path, what: What, player: str | None) -> tuple[str | None, in
         return None, 0, None
     with partial.open("rb") as file:
         for line in file:
+            if not at and not line.startswith(CONTROL[0]) and not CONTROL[0].startswith(line):  # it begins by saying what it is
+                raise CannotStart(_NOT_OURS.format(partial))
             at += len(line)
             if not line.endswith(b"\n"):
                 break
             try:
                 control = control_in(line)
             except msgspec.DecodeError:
-                raise CannotStart(f"{partial} is no interrupted export; remove it, or leave --resume out") from None
+                raise CannotStart(_NOT_OURS.format(partial)) from None
             if control is None:
                 continue
             if control.export is not None and (control.export.get("what"), control.export.get("player")) != (what, player):
@@ -235,3 +238,4 @@ class _Gathered:
 
 
 _NOWHERE: Final = Place((0,) * 8)  # neither CSV nor Parquet tells places
+_NOT_OURS: Final = "{} is no interrupted export; remove it, or leave --resume out"

@@ -62,7 +62,7 @@ def asked(url: str, token: str | None, path: str) -> Document:
     try:
         answer = httpx.get(url.rstrip("/") + path, headers=headers, timeout=PATIENCE, trust_env=False)  # the token goes to no proxy
     except (httpx.TransportError, httpx.InvalidURL) as away:
-        raise ServersUnreachable(f"{url}: {type(away).__name__}; is the server running?") from away
+        raise ServersUnreachable(f"{url}: {type(away).__name__}; is the server running? Another is named by --url, or PULKA_PORT") from away
     if answer.is_success:
         found: Document = answer.json()
         return found

@@ -124,7 +124,7 @@ async def test_from_a_server_a_token_decides(site, played, command, tmp_path):
 
 @pytest.mark.parametrize("behind", ["", ".part", ".new"])
 async def test_nothing_is_written_over(played, command, tmp_path, behind):
-    """A pipe or a link in the way is refused before anything is asked; so is a file, unless `--resume` is to go on with it."""
+    """A pipe or a link in the way is refused before anything is asked, and so is a file: with `--resume` too, and one that is another's."""
     assert played
     out, target = tmp_path / "file", tmp_path / "target"
     at = tmp_path / f"file{behind}"
@@ -138,10 +138,16 @@ async def test_nothing_is_written_over(played, command, tmp_path, behind):
         at.unlink()
     assert {path.name: path.read_text() for path in tmp_path.glob("[ft]*")} == {"target": "mine"}
     out.write_text("mine")
-    refused = await command("entries", "--out", out)
-    assert isinstance(refused.exception, CannotStart)
-    assert (refused.exception.exit_code, out.read_text(), [*tmp_path.glob("file.*")]) == (2, "mine", [])
-    assert (await command("entries", "--out", out, "--resume")).exit_code == 0
+    for more in ((), ("--resume",)):
+        refused = await command("entries", "--out", out, *more)
+        assert isinstance(refused.exception, CannotStart)
+        assert (refused.exception.exit_code, out.read_text(), [*tmp_path.glob("file.*")]) == (2, "mine", [])
+    part = out.rename(tmp_path / "file.part")
+    for content in ("mine", "mine\n"):
+        part.write_text(content)
+        refused = await command("entries", "--out", out, "--resume")
+        assert "is no interrupted export" in str(refused.exception)
+        assert (part.read_text(), out.exists()) == (content, False)
 
 
 async def test_a_refused_export_leaves_nothing(command, tmp_path):
