@@ -36,12 +36,12 @@ from services.ledger.switches import announce
 from shared.eventlog.port import LogError
 from shared.events.address import TABLE_STREAMS
 from shared.projections.history import RefusedToRun
-from shared.projections.next_version import AlreadyFilling, NextVersion, Switched
+from shared.projections.next_version import AlreadyFilling, NextVersion, RightLost, Switched
 from shared.projections.parking import StillFails
 from shared.projections.report import Report, Stream, report
 from shared.projections.versions import Versions
 from shared.web.log_connection import connected_log
-from shared.web.service import CannotStart, OrderRefused
+from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
 from shared.web.settings import Settings
 
 NICENESS: Final = 10  # of a rebuild: the services on the same machine have people waiting
@@ -213,6 +213,8 @@ def _run(settings: Settings, work: Callable[[], Coroutine[Any, Any, Any]]) -> An
                 return uvloop.run(work())
             except asyncpg.LockNotAvailableError:
                 raise OrderRefused("somebody is reading that version; try again") from None
+            except RightLost as lost:
+                raise ServersUnreachable(f"{lost}; nothing was switched: order it again") from lost
     except AlreadyFilling as other:
         raise OrderRefused(f"{other}; see `pulka ledger status`") from other
     except RefusedToRun as refused:

@@ -72,11 +72,15 @@ class Readers:
         try:
             async with asyncio.timeout(PATIENCE):
                 connection = await self._pool.acquire()
+            begun = True  # until it is known that nothing is: a BEGIN that was cut off may have come there all the same
             try:
                 await self._begin_on(connection)
                 yield connection
+            except NoBooks:
+                begun = False
+                raise
             finally:
-                ending = asyncio.create_task(self._end(self._pool, connection))
+                ending = asyncio.create_task(self._end(self._pool, connection, begun=begun))
                 self._ending.add(ending)
                 ending.add_done_callback(self._ending.discard)
         except asyncpg.InternalClientError as lost:  # the server's farewell came between two statements
@@ -117,11 +121,11 @@ class Readers:
             f"SELECT FROM \"{self._versions.registry}\".live WHERE projection = '{self._versions.name}' AND number = {live.number}"
         )
 
-    async def _end(self, pool: asyncpg.Pool, connection: Any) -> None:
+    async def _end(self, pool: asyncpg.Pool, connection: Any, *, begun: bool) -> None:
         """End a read's transaction and give its connection back: nobody waits for that, since a read has nothing to commit."""
         lost = OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError  # then the pool drops it
         with suppress(*lost):
-            if connection.is_in_transaction():
+            if begun:
                 await connection.execute("ROLLBACK")
         with suppress(*lost):
             await pool.release(connection, timeout=PATIENCE)

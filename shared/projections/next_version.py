@@ -43,6 +43,10 @@ class AlreadyFilling(Exception):
         self.version = version
 
 
+class RightLost(ConnectionError):
+    """The session whose lock kept others from filling has ended; nothing was switched, and whoever wants to may begin anew."""
+
+
 class Behind(Exception):
     """The new version is not where the old one is; nothing was switched."""
 
@@ -223,14 +227,14 @@ class NextVersion:
 
 
 async def _while_open(control: Connection, work: Coroutine[Any, Any, None]) -> None:
-    """Do `work` as long as `control` is open: with it goes the lock, and another may begin. Raises `ConnectionError`."""
+    """Do `work` as long as `control` is open: with it goes the lock, and another may begin. Raises `RightLost`."""
     lost = asyncio.Event()
     control.add_termination_listener(lambda _: lost.set())
     doing, losing = asyncio.create_task(work), asyncio.create_task(lost.wait())
     try:
         await asyncio.wait({doing, losing}, return_when=asyncio.FIRST_COMPLETED)
         if not doing.done():
-            raise ConnectionError("the connection that keeps others from filling was lost")
+            raise RightLost("the connection that keeps others from filling was lost")
         doing.result()
     finally:
         for task in (doing, losing):

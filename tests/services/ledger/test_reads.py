@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from services.ledger.readers import POOL
 from shared.rules.pulka import phase
 from shared.rules.replay import replay_document
 from shared.rules.score_file import score_document
@@ -237,3 +238,26 @@ async def test_a_refused_read_leaves_no_transaction_open(site, log):
     assert (await site.get(f"/tables/{played.id}/sheet", section=9)).is_client_error
     assert (await site.get("/tables/0-abcdefghijklmnopqrstuvwxyz/sheet")).json()["code"] == "no_such_table"
     assert heard == []
+
+
+async def test_a_read_that_is_cut_off_leaves_no_moment_behind(site, log):
+    """Cut off anywhere, in its BEGIN too, a read's transaction is ended by us: the next read on that connection sees what is there now."""
+    said = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, told: said.append(told["message"]))
+    played = await PlayedTable(log, 5).play(commits=3)
+
+    async def revision():
+        async with site.desk.readers.reading() as connection:
+            return await connection.fetchval("SELECT revision FROM tables WHERE table_id = $1", played.id)
+
+    for turns in range(30):
+        reads = [asyncio.create_task(revision()) for _ in range(POOL)]
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        for read in reads:
+            read.cancel()
+        await asyncio.gather(*reads, return_exceptions=True)
+        await played.play(commits=len(played.commits) + 1)
+        await site.desk.reached(played.commits[-1].position)
+        assert set(await asyncio.gather(*(revision() for _ in range(POOL)))) == {len(played.commits)}
+    assert said == []
