@@ -102,14 +102,7 @@ def told_in_words(settings: Settings) -> Iterator[None]:
         raise CannotStart("no books that this program can read are here: see `pulka ledger status`") from None
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
         raise CannotStart(NO_BOOKS) from None
-    except (
-        ConnectionError,
-        TimeoutError,
-        socket.gaierror,
-        asyncpg.PostgresError,
-        asyncpg.InterfaceError,
-        asyncpg.InternalClientError,
-    ) as wrong:
+    except _AWAY as wrong:
         raise postgres_away(settings, wrong) from wrong
 
 

@@ -143,13 +143,19 @@ async def test_a_filling_that_is_cut_off_is_never_read(log, world, connection, v
     assert await connection.fetchval("SELECT sum(commits) FROM tally") == 5
 
 
-async def test_a_filling_that_is_cancelled_clears_away(log, world, connection, versions):
-    """Ctrl-C leaves nothing but what was there."""
+async def held_filling(world, log):
+    """A filling beside a version that is followed, in the middle of its first batch."""
     held = Held()
     await world.follow(log)
     await Writer(log).spread(5, 1)
     filling = asyncio.create_task(world.next(log, held).fill("ann"))
     await held.held.wait()
+    return filling
+
+
+async def test_a_filling_that_is_cancelled_clears_away(log, world, connection, versions):
+    """Ctrl-C leaves nothing but what was there."""
+    filling = await held_filling(world, log)
     filling.cancel()
     await asyncio.gather(filling, return_exceptions=True)
     assert await states(connection, versions) == {1: "live"}
@@ -213,11 +219,7 @@ async def test_a_log_that_ends_before_what_is_read_fills_nothing(log, world, con
 
 async def test_whoever_loses_the_right_to_fill_fills_nothing(log, world, connection, versions):
     """With the session of a filling its right is gone: it ends at once, another may begin, and no number is used twice."""
-    held = Held()
-    await world.follow(log)
-    await Writer(log).spread(5, 1)
-    filling = asyncio.create_task(world.next(log, held).fill("ann"))
-    await held.held.wait()
+    filling = await held_filling(world, log)
     await connection.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1", f"{versions.registry} next"[:63]
     )
