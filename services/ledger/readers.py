@@ -53,7 +53,7 @@ class Readers:
             command_timeout=PATIENCE,
             init=self._forget_path,
             reset=_keep,
-            server_settings={"application_name": f"pulka {self._versions.name} reads"},
+            server_settings={"application_name": self._versions.readers},
         )
 
     async def close(self) -> None:

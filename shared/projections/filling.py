@@ -17,7 +17,10 @@ from shared.projections.history import link_of
 from shared.projections.projection import Connection, Projection
 from shared.projections.skipping import Skips
 
-BATCH: Final = 150  # commits a transaction: at 500 a filling is an eighth faster, and who reads meanwhile waits half as long again
+ALONE: Final = 500  # commits a transaction while nobody reads the projection
+BESIDE: Final = 30  # and while somebody does: a filling takes twice as long then, but who reads finds the processor free in between
+STRETCH: Final = 50_000  # commits after which it is asked anew whether somebody reads: two or three seconds
+READ_S: Final = 1.0  # seconds after a read in which the next one is expected
 
 Progress: TypeAlias = Callable[[int, int], None]
 Archive: TypeAlias = AsyncIterable[list[Recorded]]  # commits of one stream a batch, each table's in order and from its first on
@@ -56,11 +59,13 @@ class Filling:
     find room on the same machine; and each further connection would have to learn all tables and statements anew, before their eyes.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what to read, where to write, and three options
         self, event_log: EventLog, projection: Projection, streams: tuple[str, ...], postgres_dsn: str, schema: str,
-        reached: Callable[[str, int], None] = lambda _stream, _sequence: None, chronicle: Chronicle | None = None,
+        reached: Callable[[str, int], None] = lambda _stream, _sequence: None, chronicle: Chronicle | None = None, *, readers: str | None = None,
     ) -> None:  # fmt: skip
-        """What `chronicle` says is left out is left out here too; nothing is told to it."""
+        """What `chronicle` says is left out is left out here too; nothing is told to it. `readers`: by which name those connect who read
+        the projection meanwhile, if any do.
+        """
         self._log = event_log
         self._projection = projection
         self._streams = streams
@@ -68,6 +73,7 @@ class Filling:
         self._schema = schema
         self._told = reached
         self._chronicle = OnlyRead(chronicle or Untold())
+        self._readers = readers
         self._reached = dict.fromkeys(streams, 0)
         self._archived = Archived()
         self._holder = new_holder()  # one for all its workers: who is cut off leaves a lease that the next one need not wait for
@@ -85,8 +91,8 @@ class Filling:
     async def reach(self, marks: Mapping[str, int]) -> None:
         """Follow the log until the rows are at least as far as `marks` say, by stream. Raises `RefusedToRun`."""
         for stream in self._streams:
-            if self._reached[stream] < marks.get(stream, 0):
-                await self._follow(stream, marks[stream])
+            while self._reached[stream] < marks.get(stream, 0):
+                await self._follow(stream, min(marks[stream], self._reached[stream] + STRETCH))
 
     async def close(self) -> None:
         """Give the connection up."""
@@ -113,10 +119,31 @@ class Filling:
 
         worker = Worker(
             self._log, stream, self._projection, self._dsn, self._schema, arrived,
-            connect=self._connection.lent, chronicle=self._chronicle, archived=self._archived, batch=BATCH,
+            connect=self._connection.lent, chronicle=self._chronicle, archived=self._archived, batch=self._batch,
             holder=self._holder,
         )  # fmt: skip
         await worker.run()
+
+    async def _batch(self, connection: Connection) -> int:
+        return BESIDE if self._readers and await somebody_reads(connection, self._readers) else ALONE
+
+
+async def somebody_reads(connection: Connection, readers: str) -> bool:
+    """Whether a connection of the name `readers` is in the middle of a read, or ended one a moment ago.
+
+    What another role does may not be seen: its connections count as reading.
+    """
+    reads: bool = await connection.fetchval(
+        """
+        SELECT EXISTS (
+            SELECT FROM pg_stat_activity
+            WHERE application_name = $1 AND coalesce(state <> 'idle' OR state_change > clock_timestamp() - $2 * interval '1 second', true)
+        )
+        """,
+        readers,
+        READ_S,
+    )
+    return reads
 
 
 class Counted:

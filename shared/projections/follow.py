@@ -13,7 +13,7 @@ import socket
 import time
 import traceback
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, suppress
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -59,6 +59,7 @@ class Pace(msgspec.Struct, frozen=True):
 AT_ONCE: Final = Pace(1, 0.0)  # no waiting at all
 
 Connect: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]  # as `checkpoint.connected` does, or another's connection lent
+Batch: TypeAlias = Callable[[Connection], Awaitable[int]]  # asked whenever following begins
 
 
 class Archived(msgspec.Struct, frozen=True):
@@ -74,11 +75,11 @@ class Worker:
     def __init__(  # noqa: PLR0913 - put together in two places, here and in a rebuild
         self, event_log: EventLog, stream: str, projection: Projection, postgres_dsn: str, schema: str,
         reached: Callable[[str, int], None] = lambda _stream, _sequence: None, pace: Pace = AT_ONCE, *,
-        connect: Connect | None = None, chronicle: Chronicle | None = None, archived: Archived | None = None, batch: int = BATCH,
+        connect: Connect | None = None, chronicle: Chronicle | None = None, archived: Archived | None = None, batch: Batch | None = None,
         holder: str | None = None,
     ) -> None:  # fmt: skip
-        """`connect`: where its connection comes from, at the beginning and after each failure; its own if not said. `batch`: at most so
-        many commits a transaction. `holder`: in whose name it takes its lease; whoever has that may take it again at once.
+        """`connect`: where its connection comes from, at the beginning and after each failure; its own if not said. `batch`: how
+        many commits a transaction at most. `holder`: in whose name it takes its lease; whoever has that may take it again at once.
         """
         self.stream = stream
         self._log = event_log
@@ -95,7 +96,7 @@ class Worker:
         self._clerk = Clerk(event_log, projection, stream, chronicle or Untold())
         self._pace = pace
         self._archived = archived or Archived()
-        self._batch = batch
+        self._choose, self._batch = batch, BATCH
         self._applied: deque[float] = deque(maxlen=pace.calm)  # when the last transactions ended
         self._delay = BACKOFF_S[0]
 
@@ -174,6 +175,8 @@ class Worker:
         self._enter("following")
         self._delay = BACKOFF_S[0]
         log.info("projection_following", projection=self._schema, stream=self.stream, sequence=at.sequence, epoch=lease.epoch)
+        if self._choose is not None:
+            self._batch = await self._choose(connection)
         batches = self._log.follow(self.stream, after=at.sequence, batch=self._batch)
         async with aclosing(batches):
             try:

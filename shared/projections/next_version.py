@@ -137,7 +137,10 @@ class NextVersion:
         marks = await marks_of(self._log, self._streams)
         counted = Counted(marks, progress)
         schema = self._versions.schema(version.number)
-        filling = Filling(self._log, self._projection, self._streams, self._dsn, schema, counted.reached, self._chronicle)
+        filling = Filling(
+            self._log, self._projection, self._streams, self._dsn, schema, counted.reached, self._chronicle,
+            readers=self._versions.readers,
+        )  # fmt: skip
         try:
             await filling.begin(archived)
             await _while_open(control, filling.reach(marks))

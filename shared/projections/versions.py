@@ -16,6 +16,7 @@ from shared.projections.checkpoint import DDL_LOCK
 from shared.projections.projection import Connection
 
 REGISTRY: Final = "projections"  # its schema, behind the namespace's prefix
+NAME: Final = 63  # bytes of a connection's name that Postgres keeps
 RETIRED: Final = "retired"  # holder of the leases of a version that is read no more: nobody may move its rows again
 
 DDL: Final = """
@@ -77,6 +78,7 @@ class Versions:
         self.name = name
         self.registry = f"{prefix}{REGISTRY}"
         self.channel = self.registry  # on which a switch is told to whoever listens; the payload is the projection's name
+        self.readers = f"pulka {prefix}{name} reads"[:NAME]  # the name by which those connect who read; a filling makes room for them
         self._prefix = f"{prefix}{name}_v"
 
     def schema(self, number: int) -> str:

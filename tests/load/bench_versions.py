@@ -124,17 +124,18 @@ async def run(nats_url: str, dsn: str, commits: int, rounds: int) -> None:
     desk = Desk(log, readers, AtLeast(TABLE_STREAMS))
     await point_reads(desk, tables, WARM)
     tell("ledger_point_reads", "reads/s of a core", [await point_reads(desk, tables, 4000) for _ in range(rounds)], of="table and deal")
-    idle, busy = [], []
+    idle, busy, beside = [], [], []
     for number in range(rounds):
         told(f"reads beside a rebuild: {number}/{rounds}")
         found = await latencies(desk, tables, lambda seconds: seconds > IDLE_S)
         idle.append(found[len(found) * 99 // 100])
         rebuilding = asyncio.create_task(asyncio.to_thread(rebuild_in_a_process, nats_url, dsn))
         found = await latencies(desk, tables, lambda _, rebuilding=rebuilding: rebuilding.done())  # type: ignore[misc]
-        await rebuilding
+        beside.append(events / (await rebuilding).seconds)
         busy.append(found[len(found) * 99 // 100])
     tell("ledger_read_p99_idle", "ms", idle, of=f"sheets, {RATE} a second")
     tell("ledger_read_p99_during_rebuild", "ms", busy, of=f"sheets, {RATE} a second")
+    tell("ledger_rebuild_beside_readers", "events/s", beside, of=f"{events} events, {RATE} sheets a second read meanwhile")
     await readers.close()
     await log.close()
 

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from services.ledger.readers import POOL
+from shared.projections.filling import somebody_reads
 from shared.rules.pulka import phase
 from shared.rules.replay import replay_document
 from shared.rules.score_file import score_document
@@ -261,3 +262,10 @@ async def test_a_read_that_is_cut_off_leaves_no_moment_behind(site, log):
         await site.desk.reached(played.commits[-1].position)
         assert set(await asyncio.gather(*(revision() for _ in range(POOL)))) == {len(played.commits)}
     assert said == []
+
+
+async def test_a_filling_sees_who_reads(site, log, versions, connection):
+    """Readers connect by the name that a filling looks for: while somebody reads, it makes room."""
+    await PlayedTable(log, 6).play(commits=3)
+    async with site.desk.readers.reading():
+        assert await somebody_reads(connection, versions.readers)
