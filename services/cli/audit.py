@@ -18,6 +18,7 @@ from services.cli.audit_checkpoint import checkpoint
 from services.cli.audit_deal import deal
 from services.cli.audit_export import export
 from services.cli.counted import counted
+from services.cli.how_far import how_far
 from services.ledger.audit.against import Kept, held_to, signed_in, wrong_with_file, wrong_with_signed
 from services.ledger.audit.verify import tables_in, verify_table
 from services.ledger.players import ratings_check
@@ -155,7 +156,8 @@ async def _verified(settings: Settings, table_id: str | None, file: KeptCheckpoi
                 about |= {"number": kept.number, "at": kept.at, "key": kept.key, "key_id": key_id(kept.key)}
         if table_id is not None:
             return Outcome([await _one(at, table_id, kept)], [], len(events), about)
-        wrong = await wrong_with_signed(at.log, at.readers, at.proofs, keys)
+        with how_far("checkpoints", len(events)) as told:
+            wrong = await wrong_with_signed(at.log, at.readers, at.proofs, keys, lambda done, _: told(done))
         every = await _all(at, kept)
         async with at.readers.reading() as connection:
             ratings = await ratings_check.check(connection)

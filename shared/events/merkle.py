@@ -34,7 +34,11 @@ class Growing:
 
     def add(self, entry: bytes) -> None:
         """One entry more."""
-        below, top = 1, leaf(entry)
+        self.add_leaf(leaf(entry))
+
+    def add_leaf(self, top: bytes) -> None:
+        """One more, of which the hash is known."""
+        below = 1
         while self._full and self._full[-1][0] == below:
             top = node(self._full.pop()[1], top)
             below *= 2
@@ -57,6 +61,14 @@ def root(entries: Iterable[bytes]) -> bytes:
     growing = Growing()
     for entry in entries:
         growing.add(entry)
+    return growing.root
+
+
+def root_above(leaves: Iterable[bytes]) -> bytes:
+    """The root over entries of which the hashes are known, in their order."""
+    growing = Growing()
+    for one in leaves:
+        growing.add_leaf(one)
     return growing.root
 
 

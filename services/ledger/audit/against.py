@@ -7,12 +7,14 @@ from typing import Final
 
 import msgspec
 
-from services.ledger.audit.proofs import Proofs
+from services.ledger.audit.gathering import Progress
+from services.ledger.audit.proofs import Proofs, Row, row_of
+from services.ledger.audit.signed_leaves import wrong_leaves
 from services.ledger.own_events import CHECKPOINTS, OwnEvents
 from services.ledger.readers import Readers
 from shared.eventlog.port import EventLog
 from shared.events.chain import Problem, verify_chain
-from shared.events.checkpoint_document import KeptCheckpoint, Leaf, Signed, root_over, wrong_in_row, wrong_with_kept
+from shared.events.checkpoint_document import KeptCheckpoint, Leaf, Signed, wrong_in_row, wrong_with_kept
 from shared.events.ledger_events import CheckpointSigned
 
 UNDER_WAY_MS: Final = 60_000  # before a checkpoint, in which a table's first commit may have been dated and not yet stored
@@ -36,32 +38,44 @@ async def signed_in(log: EventLog) -> list[CheckpointSigned]:
     return [event for _, event in await OwnEvents(log).read(CHECKPOINTS) if isinstance(event, CheckpointSigned)]
 
 
-async def wrong_with_signed(log: EventLog, readers: Readers, proofs: Proofs, keys: frozenset[str]) -> list[Problem]:
+async def wrong_with_signed(
+    log: EventLog, readers: Readers, proofs: Proofs, keys: frozenset[str], progress: Progress = lambda _done, _all: None
+) -> list[Problem]:
     """What is wrong with the checkpoints in log and rows; `revision` in a problem is a checkpoint's number.
 
-    Codes: those of `wrong_in_row`, of the chain of their commits, and `rows_differ`. `keys` (public, hex): none, then whichever they name.
+    Codes: those of `wrong_in_row`, of the chain of their commits, and `rows_differ`. Every column of every checkpoint's row is held against
+    the log, and, once the log's own are in order, the leaves of every one of them against what was signed (`wrong_leaves`). `keys` (public,
+    hex): none, then whichever they name. `progress(done, all)` counts checkpoints.
     """
     chain = verify_chain([recorded.data for recorded in await log.read(CHECKPOINTS)], CHECKPOINTS.subject)
     if not chain.verified:
         return list(chain.problems)
     events = await signed_in(log)
-    row = [Signed(event.signed, event.signature) for event in events]
-    problems = wrong_in_row(row, keys)
+    wrong = wrong_in_row([Signed(event.signed, event.signature) for event in events], keys)
     async with readers.reading() as connection:
-        newest = await proofs.newest(connection)
-        known = await proofs.page(connection, None, newest) if newest else []
-        leaves = await proofs.leaves(connection, newest) if newest else []
-    known.reverse()
+        known = {row.number: row for row in await proofs.rows(connection)} if await proofs.newest(connection) else {}
+    problems = list(wrong)
+    newest = max(known, default=0)
+    for number, event in enumerate(events[:newest], 1):
+        if number not in known:
+            problems.append(Problem(number, "rows_differ", f"The rows do not have checkpoint {number}."))
+        elif not _is_row_of(event, known[number]):
+            problems.append(Problem(number, "rows_differ", f"The rows have another checkpoint {number} than the log."))
     problems += [
-        Problem(number, "rows_differ", f"The rows have another checkpoint {number} than the log.")
-        for number, (ours, theirs) in enumerate(zip(row, known, strict=False), 1)
-        if ours != theirs
+        Problem(number, "missing" if number > 0 else "rows_differ", f"The rows have a checkpoint {number}, the log has {len(events)}.")
+        for number in sorted(known)
+        if not 0 < number <= len(events)
     ]
-    if len(known) > len(row):
-        problems.append(Problem(len(row) + 1, "missing", f"The rows have {len(known)} checkpoints, the log {len(row)}."))
-    elif known and not problems and root_over(leaves) != row[len(known) - 1].header.root:
-        problems.append(Problem(len(known), "rows_differ", "The rows of its leaves are not those that were signed."))
+    if not wrong:
+        problems += await wrong_leaves(log, readers, proofs, events, progress)
     return problems
+
+
+def _is_row_of(event: CheckpointSigned, row: Row) -> bool:
+    try:
+        return row == row_of(event)
+    except msgspec.DecodeError:  # what was signed is no header, which is told already
+        return (row.text, row.signature) == (event.signed, event.signature)
 
 
 def wrong_with_file(kept: KeptCheckpoint, events: list[CheckpointSigned], keys: frozenset[str]) -> list[Problem]:

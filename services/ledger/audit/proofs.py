@@ -6,7 +6,7 @@ A table's leaf is written only for checkpoints in which it has changed: at check
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import AsyncGenerator, Iterable
 from typing import Any, Final
 
 import asyncpg
@@ -18,6 +18,8 @@ from shared.projections import checkpoint
 from shared.projections.projection import Connection
 
 NAME: Final = "proofs"  # of the schema, behind the namespace
+LEAVES_A_FETCH: Final = 1_000  # rows of a quarter of a kilobyte
+STRAYS: Final = 100  # that are told: nobody reads more of them one by one
 COMMAND_S: Final = 30.0  # seconds for a statement: all leaves of a large club take a second
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS signed (
@@ -36,6 +38,22 @@ CREATE TABLE IF NOT EXISTS leaves (
     PRIMARY KEY (table_id, number)
 );
 """
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A checkpoint's row, every column of it."""
+
+    number: int
+    at: int
+    text: str
+    signature: str
+    cut: str
+
+
+def row_of(event: CheckpointSigned) -> Row:
+    """The row that `event` makes."""
+    cut = msgspec.json.encode(event.cut, order="sorted").decode()
+    return Row(event.number, Signed(event.signed, event.signature).header.at, event.signed, event.signature, cut)
 
 
 class Proofs:
@@ -75,6 +93,35 @@ class Proofs:
     async def _read(self, connection: Connection, which: str, *values: object) -> list[Signed]:
         rows = await connection.fetch(f'SELECT text, signature FROM "{self.schema}".signed {which}', *values)  # noqa: S608 - constants of ours
         return [Signed(row["text"], row["signature"]) for row in rows]
+
+    async def rows(self, connection: Connection) -> list[Row]:
+        """The rows of all checkpoints, from the first on."""
+        rows = await connection.fetch(f'SELECT number, at, text, signature, cut FROM "{self.schema}".signed ORDER BY number')  # noqa: S608 - our own schema's name
+        return [Row(*row) for row in rows]
+
+    async def changes(self, connection: Connection, newest: int) -> AsyncGenerator[tuple[int, Leaf], None]:
+        """The rows of the leaves of checkpoints 1 to `newest`, each with its checkpoint's number, in order; in the transaction that is open."""
+        query = f"""
+        SELECT number, table_id, revision, head, tree FROM "{self.schema}".leaves
+        WHERE number BETWEEN 1 AND $1 ORDER BY number, table_id
+        """  # noqa: S608 - our own schema's name
+        if newest:
+            async for number, *leaf in connection.cursor(query, newest, prefetch=LEAVES_A_FETCH):
+                yield number, Leaf(*leaf)
+
+    async def strays(self, connection: Connection, newest: int) -> list[tuple[int, Leaf]]:
+        """Rows of leaves of checkpoints that are none, some of them, where `newest` is the last."""
+        if not newest:
+            return []
+        rows = await connection.fetch(
+            f"""
+            SELECT number, table_id, revision, head, tree FROM "{self.schema}".leaves
+            WHERE number NOT BETWEEN 1 AND $1 ORDER BY number, table_id LIMIT $2
+            """,  # noqa: S608 - our own schema's name
+            newest,
+            STRAYS,
+        )
+        return [(number, Leaf(*leaf)) for number, *leaf in rows]
 
     async def leaf(self, connection: Connection, table: str, number: int) -> Leaf | None:
         """A table's leaf in checkpoint `number`; None when it had no commit yet."""
@@ -118,9 +165,5 @@ class Proofs:
                 INSERT INTO "{self.schema}".signed (number, at, text, signature, cut) VALUES ($1, $2, $3, $4, $5)
                 ON CONFLICT (number) DO NOTHING
                 """,  # noqa: S608 - our own schema's name
-                event.number,
-                Signed(event.signed, event.signature).header.at,
-                event.signed,
-                event.signature,
-                msgspec.json.encode(event.cut, order="sorted").decode(),
+                *msgspec.structs.astuple(row_of(event)),
             )

@@ -9,7 +9,8 @@ work.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
 from typing import Final
 
 import msgspec
@@ -214,12 +215,29 @@ async def _one_restatement(connection: Connection) -> bool:
     )
     if row is None:
         return False
-    versions = await connection.fetch(f"SELECT {COLUMNS} FROM pulka_results WHERE version > 1 AND unrated = ''")  # noqa: S608 - a constant of ours
-    said = [Restated.of(PulkaResult(*version)) for version in versions]
+    said = await said_anew(connection)
     cause = next(one for one in said if (one.table_id, one.version) == tuple(row))
+    await connection.execute("DELETE FROM rating_restated WHERE cause = $1 AND cause_version = $2", cause.table_id, cause.version)
+    async with aclosing(changed_by(connection, cause, said)) as pages:
+        async for _, found in pages:
+            await _write_restated(connection, found)
+    return True
+
+
+async def said_anew(connection: Connection) -> list[Restated]:
+    """All that corrections and annulments said of rated pulkas, in the order in which they did."""
+    rows = await connection.fetch(f"SELECT {COLUMNS} FROM pulka_results WHERE version > 1 AND unrated = ''")  # noqa: S608 - a constant of ours
+    return sorted((Restated.of(PulkaResult(*row)) for row in rows), key=lambda one: one.order)
+
+
+async def changed_by(
+    connection: Connection, cause: Restated, said: Sequence[Restated]
+) -> AsyncGenerator[tuple[list[Key], list[RestatedChange]], None]:
+    """What `cause`, one of all that was `said` anew, changed: some pulkas at a time with all changes after these. It only reads, from
+    results and present changes, which must not change meanwhile.
+    """
     # Before the first pulka that this one or a later one says anew, the stored ratings are those of both worlds.
     first = min(one.key for one in said if one.order >= cause.order)
-    await connection.execute("DELETE FROM rating_restated WHERE cause = $1 AND cause_version = $2", cause.table_id, cause.version)
     was: Known = {}
     became: Known = {}
     page = await _pulkas(connection, first, cause.at, inclusive=True)
@@ -231,9 +249,8 @@ async def _one_restatement(connection: Connection) -> bool:
         results = [PulkaResult(*version) for version in rows]
         at_first = await _known(connection, results, first)
         was, became, found = in_both_worlds((at_first | was, at_first | became), results, cause)
-        await _write_restated(connection, found)
+        yield page, found
         page = await _pulkas(connection, page[-1], cause.at, inclusive=False)
-    return True
 
 
 async def _pulkas(connection: Connection, after: Key, until: int, *, inclusive: bool) -> list[Key]:

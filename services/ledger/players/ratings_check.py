@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import aclosing, nullcontext
 from typing import Final
 
 import asyncpg
@@ -12,6 +12,7 @@ import msgspec
 from services.ledger.players import rating, rating_rows
 from services.ledger.players.pulka_results import COLUMNS, LATEST, PulkaResult
 from services.ledger.players.rating import Rated, RatingChange
+from services.ledger.players.rating_restated import Restated, RestatedChange
 from shared.events.chain import Problem
 from shared.projections.projection import Connection
 
@@ -20,6 +21,14 @@ Present = tuple[float, float, float, int, int]  # rating, deviation, volatility,
 
 _RESULTS: Final = f"SELECT {COLUMNS} FROM pulka_results r WHERE unrated = '' AND {LATEST} ORDER BY closed_at, table_id"  # noqa: S608 - constants of ours
 _CHANGES: Final = f"SELECT {', '.join(RatingChange.__struct_fields__)} FROM rating_changes ORDER BY closed_at, table_id, player"  # noqa: S608 - a constant of ours
+
+_RESTATED: Final = f"SELECT {', '.join(RestatedChange.__struct_fields__)} FROM rating_restated"  # noqa: S608 - a constant of ours
+_OF_NOTHING: Final = f"""
+{_RESTATED} AS r WHERE NOT EXISTS
+    (SELECT FROM pulka_results AS p WHERE p.table_id = r.cause AND p.version = r.cause_version AND p.version > 1 AND p.unrated = '')
+ORDER BY at, cause, cause_version, closed_at, table_id, player LIMIT 1
+"""
+_OF_NO_PULKA: Final = f"{_RESTATED} WHERE cause = $1 AND cause_version = $2 AND table_id <> ALL($3) ORDER BY closed_at, table_id LIMIT 1"
 
 
 class RatingsChecked(msgspec.Struct, frozen=True):
@@ -32,7 +41,8 @@ class RatingsChecked(msgspec.Struct, frozen=True):
 async def check(connection: Connection) -> RatingsChecked:
     """The first rating that differs, as of one moment: of the transaction that is open, else of one of its own.
 
-    The search path is the version's schema. `rating_restated` is not checked.
+    Held against the results: every change, every present rating, and, once these hold, every row about what a correction or an annulment
+    changed, which takes as long as computing them did. The search path is the version's schema.
     """
     moment = nullcontext() if connection.is_in_transaction() else connection.transaction(isolation="repeatable_read", readonly=True)
     async with moment:
@@ -40,7 +50,11 @@ async def check(connection: Connection) -> RatingsChecked:
         if due["pulkas"] or due["restatements"]:
             return RatingsChecked(checked=False)
         present: dict[str, Present] = {}
-        wrong = await _changes_differ(connection, present) or await _present_differ(connection, present)
+        wrong = (
+            await _changes_differ(connection, present)
+            or await _present_differ(connection, present)
+            or await _restated_differ(connection)  # last: computed from the changes, which hold now
+        )
         return RatingsChecked(checked=True, problems=(wrong,) if wrong else ())
 
 
@@ -77,3 +91,42 @@ async def _present_differ(connection: Connection, present: Mapping[str, Present]
         if found.get(player) != present.get(player):
             return Problem(0, "rows_differ", f"The present rating of {player} is not what the results make.")
     return None
+
+
+async def _restated_differ(connection: Connection) -> Problem | None:
+    said = await rating_rows.said_anew(connection)
+    for cause in said:
+        if wrong := await _by_one_differ(connection, cause, said):
+            return wrong
+    row = await connection.fetchrow(_OF_NOTHING)
+    if row is None:
+        return None
+    message = f"The rating of {row['player']} after {row['table_id']} is said to be changed by {row['cause']}, which said nothing anew."
+    return Problem(0, "rows_differ", message)
+
+
+async def _by_one_differ(connection: Connection, cause: Restated, said: Sequence[Restated]) -> Problem | None:
+    """The first row about what `cause` changed that differs; a problem's `revision` is that of the correction or annulment."""
+    seen: list[str] = []
+    async with aclosing(rating_rows.changed_by(connection, cause, said)) as pages:
+        async for pulkas, made in pages:
+            tables = [table_id for _, table_id in pulkas]
+            rows = await connection.fetch(
+                f"{_RESTATED} WHERE cause = $1 AND cause_version = $2 AND table_id = ANY($3)", cause.table_id, cause.version, tables
+            )
+            found = {RestatedChange(*row) for row in rows}
+            if lost := [one for one in made if one not in found]:
+                return await _restated_wrong(connection, cause, lost[0], "not what the results make")
+            if more := sorted(found - set(made), key=lambda one: (one.closed_at, one.table_id, one.player)):
+                return await _restated_wrong(connection, cause, more[0], "told, and no result makes it")
+            seen += tables
+    row = await connection.fetchrow(_OF_NO_PULKA, cause.table_id, cause.version, seen)
+    return None if row is None else await _restated_wrong(connection, cause, RestatedChange(*row), "told, and no result makes it")
+
+
+async def _restated_wrong(connection: Connection, cause: Restated, one: RestatedChange, what: str) -> Problem:
+    revision = await connection.fetchval(
+        "SELECT revision FROM pulka_results WHERE table_id = $1 AND version = $2", cause.table_id, cause.version
+    )
+    message = f"What revision {revision} of {cause.table_id} changed in the rating of {one.player} after {one.table_id} is {what}."
+    return Problem(revision, "rows_differ", message)

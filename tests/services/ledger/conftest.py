@@ -8,6 +8,8 @@ import httpx
 import pytest
 
 from services.ledger.api import audit_routes, player_routes, table_routes
+from services.ledger.audit.proofs import Proofs
+from services.ledger.audit.signing import Checkpoints
 from services.ledger.books import Books
 from services.ledger.desk import Desk
 from services.ledger.exports.export_api import export_routes
@@ -49,6 +51,26 @@ async def projector(log, postgres_dsn, versions, connection):  # noqa: ARG001 - 
     await projector.start()
     yield projector
     await projector.stop()
+
+
+@pytest.fixture
+async def readers(projector, postgres_dsn, versions):  # noqa: ARG001 - it makes the rows
+    readers = Readers(postgres_dsn, versions, Books.version)
+    await readers.open()
+    yield readers
+    await readers.close()
+
+
+@pytest.fixture
+async def proofs(namespace, postgres_dsn):
+    proofs = Proofs(namespace)
+    await proofs.prepare(postgres_dsn)
+    return proofs
+
+
+@pytest.fixture
+def checkpoints(log, readers, proofs, postgres_dsn):
+    return Checkpoints(log, readers, proofs, postgres_dsn)
 
 
 class Site:

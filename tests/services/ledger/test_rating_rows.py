@@ -36,7 +36,8 @@ def closed(table, at, players, net, unrated=""):
 
 def again(result, at, *, net=None, annulled=False):
     """The same said anew."""
-    return msgspec.structs.replace(result, version=result.version + 1, at=at, net=net or result.net, annulled=annulled)
+    revision, version = result.revision + 4, result.version + 1
+    return msgspec.structs.replace(result, revision=revision, version=version, at=at, net=net or result.net, annulled=annulled)
 
 
 def season(draw, pulkas=40, people=9):
@@ -222,3 +223,49 @@ async def test_every_rating_is_held_against_the_results(rows):
         assert [problem.code for problem in found.problems] == ["rows_differ"], statement
     await rows.execute("UPDATE ratings SET rating = rating + 1 WHERE player = 'player-3'")
     assert "player-3" in (await ratings_check.check(rows)).problems[0].message
+
+
+async def test_what_corrections_and_annulments_changed_is_held_against_the_results(rows, monkeypatch):
+    """Every column of every kept change, a row less, one more: named by player, pulka, and the revision that changed it."""
+    monkeypatch.setattr(rating_rows, "CHUNK", 7)  # so that a check takes several pages
+    versions = season(random.Random(7))
+    await pulka_results.write(rows, versions)
+    await rating_rows.recompute(rows)
+    _, restated = await stored(rows)
+    assert len({(one.cause, one.cause_version) for one in restated}) > 5
+    revisions = {(one.table_id, one.version): one.revision for one in versions}
+    key = "(player, table_id, cause, cause_version) = ($1, $2, $3, $4)"
+    changed = [f"UPDATE rating_restated SET {name} = {name} + 1 WHERE {key}" for name in ("closed_at", "at")]
+    changed += [f"UPDATE rating_restated SET {name} = replace({name}, ':', ': ') WHERE {key}" for name in ("was", "became")]
+    changed += [f"UPDATE rating_restated SET annulled = NOT annulled WHERE {key}", f"DELETE FROM rating_restated WHERE {key}"]
+    changed += [f"UPDATE rating_restated SET {name} = 'x' WHERE {key}" for name in ("player", "table_id", "cause")]
+    changed += [f"UPDATE rating_restated SET cause_version = 17 WHERE {key}"]
+    draw = random.Random(1)
+    for statement in changed:
+        for one in draw.sample(restated, 5):
+            assert await tampered(rows, statement, one.player, one.table_id, one.cause, one.cause_version) == (
+                revisions[one.cause, one.cause_version],
+                f"What revision {revisions[one.cause, one.cause_version]} of {one.cause} changed in the rating of {one.player} "
+                f"after {one.table_id} is not what the results make.",
+            ), statement
+    one = restated[0]
+    more = "INSERT INTO rating_restated SELECT {}, at, {}, annulled, was, became FROM rating_restated WHERE " + key
+    who = one.player, one.table_id, one.cause, one.cause_version
+    revision, message = await tampered(rows, more.format("'one-more', closed_at, table_id", "cause, cause_version"), *who)
+    assert (revision, "of one-more" in message, "no result makes it" in message) == (revisions[one.cause, one.cause_version], True, True)
+    revision, message = await tampered(rows, more.format("player, closed_at, 'no-pulka'", "cause, cause_version"), *who)
+    assert (revision, "after no-pulka" in message) == (revisions[one.cause, one.cause_version], True)
+    revision, message = await tampered(rows, more.format("player, closed_at, table_id", "'nobody', 2"), *who)
+    assert (revision, "by nobody, which said nothing anew" in message) == (0, True)
+    assert await ratings_check.check(rows) == RatingsChecked(checked=True)
+
+
+async def tampered(rows, statement, *values):
+    """What the check says once `statement` has changed one row, which is undone again: the problem's revision and message."""
+    transaction = rows.transaction(isolation="repeatable_read")
+    await transaction.start()
+    assert await rows.execute(statement, *values) in {"UPDATE 1", "DELETE 1", "INSERT 0 1"}
+    (problem,) = (await ratings_check.check(rows)).problems
+    await transaction.rollback()
+    assert problem.code == "rows_differ"
+    return problem.revision, problem.message
