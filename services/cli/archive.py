@@ -220,8 +220,11 @@ async def _moved(settings: Settings, folder: Path, older_than: int, author: str,
                     left.append(moved)
                 else:
                     tables.append(table_id)
+                    totals["unproved"] += not moved.proved
                 told(totals["archived"] + totals["left"])
         in_play = await archiver.in_play(older_than)
+    if totals["unproved"]:
+        click.echo(f"{counted(totals['unproved'], 'table')} went without a proof: {variable('signing_key_file')} and a checkpoint give one", err=True)
     due = totals["archived"] + totals["left"]
     return {"archived": len(tables), "due": due, "commits": totals["commits"], "tables": tables, "left": left, "in_play": in_play}
 

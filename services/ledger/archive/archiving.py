@@ -1,6 +1,6 @@
 """Moving a settled table to the archive: written, read back, marked, told, and only then taken out of the log.
 
-1. Its commits are verified, as everybody can, and held against the books. 2. They are written to a file of their own, which is synced and
+1. Its commits are verified, as everybody can, and held against the books; a signed checkpoint must hold the last of them, if there is any. 2. They are written to a file of their own, which is synced and
 read back. 3. `PulkaArchived` is appended to the table: its last commit, which stays, so that the table has a history for ever and nothing
 begins there anew. 4. The books are waited for, until they have read it and it is on their disk. 5. `TableArchived` tells the ledger's own
 log where the file is. 6. What lies before the last commit is purged.
@@ -22,7 +22,7 @@ from services.ledger.archive import archive_files
 from services.ledger.archive.archive_files import BadArchive, Kept, is_mark
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.verify import check, read_rows
-from services.ledger.own_events import ARCHIVE, OwnEvents
+from services.ledger.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
 from services.ledger.tables import Table
 from shared.eventlog.port import Conflict, EventLog, Recorded
 from shared.events import address, merkle
@@ -39,6 +39,7 @@ from shared.rules.recorded_pulka import PulkaArchived
 TABLES_A_PAGE: Final = 100  # that are looked for at a time
 BOOKS_S: Final = 10.0  # seconds for the books to read one commit; it takes milliseconds
 LOOK_S: Final = 0.02  # seconds between two looks at them
+NOT_SIGNED_YET: Final = "No signed checkpoint holds its last commit yet; the ledger signs one a day, `pulka audit checkpoint` one now."
 ANNULLED: Final = "PulkaAnnulled"  # the last event of a pulka that counts for nothing (4.2.16)
 
 _IN_PLAY: Final = "SELECT table_id FROM tables WHERE status <> 'over' AND at < $1 ORDER BY table_id"
@@ -61,6 +62,7 @@ class Moved(msgspec.Struct, frozen=True, omit_defaults=True):
     commits: int = 0
     reason: str = ""
     detail: str = ""
+    proved: bool = True  # its file has the way to a signed checkpoint; it may lack that only where nobody ever signed one
 
 
 async def told_archived(own: OwnEvents) -> dict[str, TableArchived]:
@@ -92,7 +94,7 @@ class Archiver:
         self._books = connection
         self._own = own
         self._proofs = proofs
-        self._tree: tuple[Signed, merkle.Tree, dict[str, int]] | None = None  # the newest checkpoint's, with each table's place
+        self._tree: tuple[Signed, merkle.Tree, dict[str, int]] | None = None  # the last checkpoint's that was needed, with each table's place
         self._folder = folder
         self._author = author
         self._clock = clock
@@ -147,9 +149,10 @@ class Archiver:
         table = await self._verified(where, there)
         marked = is_mark(there[-1].data)
         records = there[:-1] if marked else there
+        proved = await self._proved(where.id, hash_of(records[-1].data), marked=marked) if records else None
         await asyncio.to_thread(archive_files.begin, self._folder, where.id)
-        if records:
-            kept = Kept(tuple(records), hash_of(records[-1].data), *await self._proved(where.id, hash_of(records[-1].data)))
+        if proved:
+            kept = Kept(tuple(records), hash_of(records[-1].data), *proved)
             self._told(where.id, "write")
             await self._written(kept, marked=marked)
         else:
@@ -165,7 +168,7 @@ class Archiver:
         await self._log.purge(where, mark.sequence)
         self._told(where.id, "finish")
         await asyncio.to_thread(archive_files.finish, self._folder, where.id)
-        return Moved(where.id, "archived", len(kept.records))
+        return Moved(where.id, "archived", len(kept.records), proved=kept.proof is not None)
 
     async def _records(self, where: Address) -> list[Recorded]:
         """What of the table lies in the log, as the leader has it."""
@@ -193,32 +196,38 @@ class Archiver:
                 raise _Left("not_verified", f"revision {first.revision}: {first.code}: {first.message}")
         return table
 
-    async def _proved(self, table_id: str, head: str) -> tuple[Signed | None, ExportedProof | None]:
-        """The newest checkpoint and the way to it, if it holds the table up to `head`."""
-        newest = await self._proofs.newest(self._books)
-        if not newest:
-            return None, None
-        leaf = await self._proofs.leaf(self._books, table_id, newest)
-        if leaf is None or leaf.head != head:
-            return None, None
-        if self._tree is None or self._tree[0].header.number != newest:
-            signed = await self._proofs.one(self._books, newest)
-            if signed is None:
+    async def _proved(self, table_id: str, head: str, *, marked: bool) -> tuple[Signed | None, ExportedProof | None]:
+        """The newest checkpoint that holds the table just up to `head`, and the way to it: what goes to the archive takes its proof along.
+
+        Neither where nobody ever signed one, and of a table that had its mark without. Raises `_Left` when none holds it yet.
+        """
+        found = await self._proofs.holding(self._books, table_id, head)
+        if found is None:
+            if marked or await self._log.head(CHECKPOINTS) is None:
                 return None, None
-            leaves = await self._proofs.leaves(self._books, newest)
+            raise _Left("not_signed_yet", NOT_SIGNED_YET)
+        number, leaf = found
+        if self._tree is None or self._tree[0].header.number != number:
+            signed = await self._proofs.one(self._books, number)
+            if signed is None:
+                raise _Left("not_verified", f"Checkpoint {number} is missing from the rows of the proofs.")
+            leaves = await self._proofs.leaves(self._books, number)
             tree = await asyncio.to_thread(tree_of, leaves)
             self._tree = signed, tree, {one.table: place for place, one in enumerate(leaves)}
         signed, tree, places = self._tree
         if tree.root.hex() != signed.header.root:
-            raise _Left("not_verified", f"The leaves of checkpoint {newest} are not those that were signed.")
+            raise _Left("not_verified", f"The leaves of checkpoint {number} are not those that were signed.")
         return signed, ExportedProof(leaf, path_in(tree, places[table_id]))
 
     async def _written(self, kept: Kept, *, marked: bool) -> None:
-        """Let the file hold `kept`. Once the table is marked the file of before must hold it already, unless it is not there any more."""
+        """Let the file hold `kept`. Once the table is marked the file of before must hold its commits already, unless it is not there any
+        more; before that, one with another proof or none is written anew.
+        """
         path = archive_files.file_of(self._folder, kept.records[0].address.id)
         if path.exists():
             try:
-                if (await asyncio.to_thread(archive_files.read, path)).records == kept.records:
+                before = await asyncio.to_thread(archive_files.read, path)
+                if before.records == kept.records and (marked or before == kept):
                     return
             except BadArchive:
                 if marked:

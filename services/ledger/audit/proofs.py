@@ -135,6 +135,25 @@ class Proofs:
         )
         return None if row is None else Leaf(*row)
 
+    async def holding(self, connection: Connection, table: str, head: str) -> tuple[int, Leaf] | None:
+        """The newest checkpoint in which the table ends with the commit of hash `head`, and its leaf there; None where it never did."""
+        number = await self.newest(connection)
+        if not number:
+            return None
+        rows = await connection.fetch(
+            f"""
+            SELECT number, table_id, revision, head, tree FROM "{self.schema}".leaves
+            WHERE table_id = $1 AND number <= $2 ORDER BY number DESC
+            """,  # noqa: S608 - our own schema's name
+            table,
+            number,
+        )
+        for first, *leaf in rows:
+            if (found := Leaf(*leaf)).head == head:
+                return number, found
+            number = first - 1  # the last one before this leaf was another
+        return None
+
     async def leaves(self, connection: Connection, number: int) -> list[Leaf]:
         """All leaves of checkpoint `number`, in order."""
         rows = await connection.fetch(

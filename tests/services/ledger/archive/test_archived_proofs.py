@@ -127,6 +127,68 @@ async def test_a_signed_leaf_proves_the_rows_of_an_archived_table(club, signing)
     assert leaves == [whole_leaf(over, commits)]
 
 
+async def test_what_no_checkpoint_holds_yet_is_left_until_one_does(club, signing):
+    """A table that was corrected after the last checkpoint, and one played since, stay whole in the log, with no file; then both take their proofs."""
+    corrected = await PlayedTable(club.log, 43, target=2).play()
+    await club.read(corrected)
+    await signing()
+    await corrected.correct(5, -3, -2)
+    late = await PlayedTable(club.log, 44, target=2).play()
+    await club.read(corrected, late)
+    moved = await club.archive()
+    assert {table_id: (one.state, one.reason) for table_id, one in moved.items()} == {
+        table.id: ("left", "not_signed_yet") for table in (corrected, late)
+    }
+    assert "pulka audit checkpoint" in moved[late.id].detail
+    assert not club.folder.exists()
+    for table in (corrected, late):
+        assert await club.log.read(table.address) == table.commits
+    signed, _ = await signing()
+    assert {table_id: (one.state, one.proved) for table_id, one in (await club.archive()).items()} == {
+        table.id: ("archived", True) for table in (corrected, late)
+    }
+    for table in (corrected, late):
+        kept = archive_files.read(archive_files.file_of(club.folder, table.id))
+        assert (kept.checkpoint, kept.proof.leaf) == (signed, whole_leaf(table, table.commits))
+
+
+async def interrupted(club, table, step):
+    def dies(_table, before):
+        if before == step:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await club.archiver(dies).move(table.id)
+
+
+async def test_a_file_without_its_proof_is_written_again(club, signing):
+    """Written by a run that was interrupted when nobody had signed anything: the next run writes it anew, with the proof."""
+    over = await PlayedTable(club.log, 45, target=2).play()
+    await club.read(over)
+    await interrupted(club, over, "mark")
+    path = archive_files.file_of(club.folder, over.id)
+    assert archive_files.read(path).proof is None
+    signed, _ = await signing()
+    assert (await club.archiver().move(over.id)).proved
+    assert archive_files.read(path).checkpoint == signed
+    assert [event.digest for event in await club.told()] == [archive_files.digest_of(path)]
+
+
+async def test_a_marked_table_keeps_the_proof_that_it_had(club, signing):
+    """Its newest leaf is the mark's: a file that has to be written once more leads to the last checkpoint that held it without."""
+    over = await PlayedTable(club.log, 46, target=2).play()
+    await club.read(over)
+    first, _ = await signing()
+    await interrupted(club, over, "tell")
+    await signing()
+    path = archive_files.file_of(club.folder, over.id)
+    path.unlink()
+    assert (await club.archiver().move(over.id)).proved
+    kept = archive_files.read(path)
+    assert (kept.checkpoint, kept.proof.leaf) == (first, whole_leaf(over, over.commits))
+    assert kept.proof.path.leads_to(kept.proof.leaf.entry) == first.header.root
+
+
 async def by_a_stranger(path):
     """Exit status and words of the program that needs nothing of ours."""
     pipe = asyncio.subprocess.PIPE
