@@ -39,7 +39,7 @@ from shared.web.application import now_ms
 from shared.web.auth import OPERATOR
 from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart
-from shared.web.settings import Settings, home_of, read_settings, variable
+from shared.web.settings import Settings, home_of, masked, read_settings, variable
 
 FAILED: Final = 1  # exit status: a table was left where it is, or a file is not in order
 DAY_MS: Final = 24 * 60 * 60 * 1000
@@ -126,23 +126,26 @@ def list_command(folder: Path, *, as_json: bool) -> None:
 
 @archive.command()
 @click.argument("folder", type=FOLDER, metavar="DIR")
+@click.option("--files-only", is_flag=True, help="Ask no log, though one is known.")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
-def verify(folder: Path, *, as_json: bool) -> None:
+def verify(folder: Path, *, files_only: bool, as_json: bool) -> None:
     """Verify every table in DIR: bytes, hashes, deals, rules; and by the log, if it is known, that all is there, unchanged.
 
-    Exit status 1 when something is wrong.
+    Exit status 1 when something is wrong; 2 when the log knows none of these tables, since it is another club's then.
     """
     settings = completed(read_settings(os.environ))
     log_to(sys.stderr, "warning")
-    told = asyncio.run(_told_by_the_log(settings)) if settings.nats_url else {}
-    if not settings.nats_url:
-        click.echo(f"{variable('nats_url')} is not set: nobody asked the log whether a file is missing, or another", err=True)
+    asks = bool(settings.nats_url) and not files_only
+    told, strangers = asyncio.run(_told_by_the_log(settings, folder)) if asks else ({}, frozenset[str]())
+    if not asks:
+        why = "as --files-only wants" if files_only else f"{variable('nats_url')} is not set"
+        click.echo(f"{why}: nobody asked the log whether a file is missing, or another", err=True)
     seen: set[str] = set()
     wrong = 0
 
     def verdicts() -> Iterator[dict[str, Any]]:
         nonlocal wrong
-        for one in _each(folder, lambda path: _verified(path, told)):
+        for one in _each(folder, lambda path: _verified(path, told, strangers)):
             seen.add(one["table"])
             wrong += not one["verified"]
             yield one
@@ -166,8 +169,8 @@ def verify(folder: Path, *, as_json: bool) -> None:
 
 
 @asynccontextmanager
-async def _archiver(settings: Settings, folder: Path, author: str, *, elsewhere: bool) -> AsyncIterator[Archiver]:
-    """An archiver on connections of its own, into the folder of before unless `elsewhere` is meant.
+async def _archiver(settings: Settings, folder: Path, author: str, *, elsewhere: bool, writes: bool) -> AsyncIterator[Archiver]:
+    """An archiver on connections of its own, into the folder of before unless `elsewhere` is meant; `writes`: the folder is there then.
 
     Raises `CannotStart`, `ServersUnreachable`.
     """
@@ -185,6 +188,7 @@ async def _archiver(settings: Settings, folder: Path, author: str, *, elsewhere:
                     raise CannotStart(
                         f"{len(away)} archived tables, the first {away[0]}, have no file in {folder}; take theirs, or say --elsewhere"
                     )
+                _require_room(folder, make=writes)
                 yield Archiver(log, connection, own, Proofs(settings.namespace), folder, author=author, clock=now_ms)
             finally:
                 await connection.close()
@@ -196,7 +200,7 @@ async def _listed(settings: Settings, folder: Path, older_than: int, *, elsewher
     """Which tables a run would take."""
     tables: list[str] = []
     commits = 0
-    async with _archiver(settings, folder, OPERATOR, elsewhere=elsewhere) as archiver:
+    async with _archiver(settings, folder, OPERATOR, elsewhere=elsewhere, writes=False) as archiver:
         async for table_id, revision in archiver.due(older_than):
             tables.append(table_id)
             commits += revision
@@ -210,7 +214,7 @@ async def _moved(settings: Settings, folder: Path, older_than: int, author: str,
     totals: Counter[str] = Counter()
     left: list[Moved] = []
     tables: list[str] = []
-    async with _archiver(settings, folder, author, elsewhere=elsewhere) as archiver:
+    async with _archiver(settings, folder, author, elsewhere=elsewhere, writes=True) as archiver:
         with how_far("tables", await archiver.count(older_than)) as told:
             async for table_id, _ in archiver.due(older_than):
                 moved = await archiver.move(table_id)
@@ -224,9 +228,22 @@ async def _moved(settings: Settings, folder: Path, older_than: int, author: str,
                 told(totals["archived"] + totals["left"])
         in_play = await archiver.in_play(older_than)
     if totals["unproved"]:
-        click.echo(f"{counted(totals['unproved'], 'table')} went without a proof: {variable('signing_key_file')} and a checkpoint give one", err=True)
+        click.echo(
+            f"{counted(totals['unproved'], 'table')} went without a proof: {variable('signing_key_file')} and a checkpoint give one",
+            err=True,
+        )
     due = totals["archived"] + totals["left"]
     return {"archived": len(tables), "due": due, "commits": totals["commits"], "tables": tables, "left": left, "in_play": in_play}
+
+
+def _require_room(folder: Path, *, make: bool) -> None:
+    """Raises `CannotStart` for a folder into which nothing can be written, before any table is looked at."""
+    try:
+        archive_files.require_room(folder, make=make)
+    except OSError as wrong:
+        raise CannotStart(
+            f"{wrong.filename or folder} cannot be written ({wrong.strerror}), so nothing was archived: mend that, or choose another --to"
+        ) from wrong
 
 
 def _as_operator(settings: Settings) -> Settings:
@@ -285,8 +302,11 @@ def _described(path: Path) -> dict[str, Any]:
     return told | {"commits": len(kept.records), "head": kept.head, "proved": kept.proof is not None}
 
 
-def _verified(path: Path, told: dict[str, TableArchived]) -> dict[str, Any]:
-    """One file: whether it is whole, its chain, deals and rules hold, its proof leads to its checkpoint, and it is what the log says."""
+def _verified(path: Path, told: dict[str, TableArchived], strangers: frozenset[str]) -> dict[str, Any]:
+    """One file: whether it is whole, its chain, deals and rules hold, its proof leads to its checkpoint, and it is what the log says.
+
+    `strangers`: tables that the log does not know.
+    """
     table_id = path.name.removesuffix(archive_files.ENDING)
     try:
         kept = archive_files.read(path)
@@ -298,20 +318,36 @@ def _verified(path: Path, told: dict[str, TableArchived]) -> dict[str, Any]:
         leaf = kept.proof.leaf
         if (leaf.table, leaf.head) != (table_id, kept.head) or kept.proof.path.leads_to(leaf.entry) != kept.checkpoint.header.root:
             problems.append(_problem("not_in_checkpoint", "the proof does not lead from this table to the checkpoint"))
+    if table_id in strangers:
+        problems.append(_problem("unknown", "the log has nothing of this table: it left another log, or the end of this one is lost"))
     archived = told.get(table_id)
     if archived is not None and archived.digest != archive_files.digest_of(path):
         problems.append(_problem("changed", "it is not the file that the log tells of"))
     return {"table": table_id, "verified": not problems, "commits": len(kept.records), "problems": problems}
 
 
-async def _told_by_the_log(settings: Settings) -> dict[str, TableArchived]:
-    """What the ledger's own log says was archived, by table. Raises `ServersUnreachable`."""
+async def _told_by_the_log(settings: Settings, folder: Path) -> tuple[dict[str, TableArchived], frozenset[str]]:
+    """What the ledger's own log says was archived, by table; and the tables with a file in `folder` of which the log has nothing.
+
+    Of every archived table the last commit stays in the log, and no two clubs have a table of one id: a log that knows none of those that
+    are here is not theirs, and whatever it said of others would mislead. Raises `CannotStart` then, `ServersUnreachable`.
+    """
     log = await connected_log(settings, "pulka archive", on_closed=None)
     try:
         with told_in_words(settings):
-            return await told_archived(OwnEvents(log))
+            told = await told_archived(OwnEvents(log))
+            here = [path.name.removesuffix(archive_files.ENDING) for path in archive_files.files_in(folder)]
+            untold = [table_id for table_id in here if table_id not in told]
+            strangers = frozenset([table_id for table_id in untold if await log.head(address.table(table_id)) is None])
     finally:
         await log.close()
+    if here and len(strangers) == len(here):
+        whose = f"{masked(settings.nats_url)}" + (f" ({variable('namespace')} {settings.namespace})" if settings.namespace else "")
+        raise CannotStart(
+            f"{folder} does not belong to the log at {whose}, which knows none of its {counted(len(here), 'table')}:"
+            f" set {variable('nats_url')} to the log that they left, or say --files-only"
+        )
+    return told, strangers
 
 
 def _problem(code: str, message: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import asyncpg
 
 from services.ledger.api import audit_routes, player_routes, table_routes
+from services.ledger.archive.at_hand import ArchiveAtHand
 from services.ledger.archive.whole_log import WholeLog, archive_folder, archived_in
 from services.ledger.audit.audit_api import proof_routes
 from services.ledger.audit.proof_reads import ProofReads
@@ -68,6 +69,7 @@ class Ledger:
         self._readers: Readers | None = None
         self._desk: Desk | None = None
         self._proofs: ProofReads | None = None
+        self._archive: ArchiveAtHand | None = None
         self._signer: DailySigner | None = None
         self._signing: asyncio.Task[None] | None = None
 
@@ -125,6 +127,7 @@ class Ledger:
             raise CannotStart(f"the ledger refuses to run: {refused}") from refused
         except (OSError, asyncpg.PostgresError) as wrong:
             raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+        self._archive = ArchiveAtHand(self._log, archive_folder(settings))
         whole = WholeLog(self._log, archive_folder(settings))
         self._desk = Desk(whole, self._readers, self._books.at_least)
         self._proofs = ProofReads(self._desk, proofs)
@@ -152,6 +155,8 @@ class Ledger:
         if self._signing is not None:
             self._signing.cancel()
             await asyncio.gather(self._signing, return_exceptions=True)
+        if self._archive is not None:
+            await self._archive.close()
         if self._books is not None:
             await self._books.stop()
         if self._readers is not None:
@@ -160,16 +165,17 @@ class Ledger:
             await self._log.close()
 
     async def health(self) -> dict[str, Any]:
-        """`down` without Postgres or when a stream is refused; `degraded` while the log is away, the books are late or a
-        checkpoint was not signed.
+        """`down` without Postgres or when a stream is refused; `degraded` while the log is away, the books are late, a checkpoint was not
+        signed, or archived tables are not at hand.
         """
-        if self._log is None or self._books is None or self._readers is None:
+        if self._log is None or self._books is None or self._readers is None or self._archive is None:
             return {"status": "down", "reason": "not started"}
-        log, postgres, books = self._log.connected(), await self._readers.answers(), self._books.health()
+        log, books = self._log.connected(), self._books.health()
+        postgres, archive = await asyncio.gather(self._readers.answers(), self._archive.trouble())
         refused = self._unsigned()
         keeper = self._books.beside
         ratings = keeper.health() if isinstance(keeper, RatingKeeper) else {"status": "down", "reason": "being_filled"}
-        well = log and books["status"] == ratings["status"] == "ok" and refused is None
+        well = log and books["status"] == ratings["status"] == "ok" and refused is None and archive is None
         return {
             "status": "down" if not postgres or books["status"] == "down" else "ok" if well else "degraded",
             "log": "connected" if log else "away",
@@ -177,5 +183,6 @@ class Ledger:
             "postgres": "connected" if postgres else "away",
             "books": books,
             "checkpoints": refused,
+            "archive": archive,
             "ratings": ratings,
         }

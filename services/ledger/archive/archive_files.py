@@ -7,8 +7,10 @@ until the table has left the log: what an interrupted run has begun is found the
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import os
+import tempfile
 import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -59,6 +61,34 @@ def is_mark(data: bytes) -> bool:
 def file_of(folder: Path, table_id: str) -> Path:
     """Where the file of a table lies, or would."""
     return folder / table_id[0] / f"{table_id}{ENDING}"
+
+
+def require_room(folder: Path, *, make: bool) -> None:
+    """Returns where files can be written into the folder and what there is of its partitions; `make`: it is there afterwards, and that was
+    tried, else nothing is touched. Raises `OSError` with the path.
+    """
+    if make:
+        folder.mkdir(parents=True, exist_ok=True)
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    places = [there, *(own for partition in range(PARTITIONS) if (own := folder / str(partition)).exists())]
+    for place in places:
+        if not place.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
+        if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+        if make:
+            _try(place)
+
+
+def _try(place: Path) -> None:
+    """Write a byte to the disk and take it back: a full disk, or one that was mounted to be read only, refuses no sooner."""
+    try:
+        with tempfile.TemporaryFile(dir=place) as file:
+            file.write(b"\0")
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as wrong:
+        raise OSError(wrong.errno, wrong.strerror, str(place)) from wrong
 
 
 def write(folder: Path, at: int, kept: Kept) -> Path:

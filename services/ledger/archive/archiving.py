@@ -1,9 +1,10 @@
 """Moving a settled table to the archive: written, read back, marked, told, and only then taken out of the log.
 
-1. Its commits are verified, as everybody can, and held against the books; a signed checkpoint must hold the last of them, if there is any. 2. They are written to a file of their own, which is synced and
-read back. 3. `PulkaArchived` is appended to the table: its last commit, which stays, so that the table has a history for ever and nothing
-begins there anew. 4. The books are waited for, until they have read it and it is on their disk. 5. `TableArchived` tells the ledger's own
-log where the file is. 6. What lies before the last commit is purged.
+1. Its commits are verified, as everybody can, and held against the books; the last of them must be in a signed checkpoint, where any was
+ever signed. 2. They are written to a file of their own, with that proof; it is synced and read back. 3. `PulkaArchived` is appended to the
+table: its last commit, which stays, so that the table has a history for ever and nothing begins there anew. 4. The books are waited for,
+until they have read it and it is on their disk. 5. `TableArchived` tells the ledger's own log where the file is. 6. What lies before the
+last commit is purged.
 
 Killed between any two steps, the next run begins at the first again and finds what is done: nothing is written twice, nothing is lost.
 """
@@ -94,7 +95,9 @@ class Archiver:
         self._books = connection
         self._own = own
         self._proofs = proofs
-        self._tree: tuple[Signed, merkle.Tree, dict[str, int]] | None = None  # the last checkpoint's that was needed, with each table's place
+        self._tree: tuple[Signed, merkle.Tree, dict[str, int]] | None = (
+            None  # the last checkpoint's that was needed, with each table's place
+        )
         self._folder = folder
         self._author = author
         self._clock = clock

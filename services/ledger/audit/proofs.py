@@ -100,7 +100,7 @@ class Proofs:
         return [Row(*row) for row in rows]
 
     async def changes(self, connection: Connection, newest: int) -> AsyncGenerator[tuple[int, Leaf], None]:
-        """The rows of the leaves of checkpoints 1 to `newest`, each with its checkpoint's number, in order; in the transaction that is open."""
+        """The rows of the leaves of checkpoints 1 to `newest`, each with its checkpoint's number, in order; within a transaction."""
         query = f"""
         SELECT number, table_id, revision, head, tree FROM "{self.schema}".leaves
         WHERE number BETWEEN 1 AND $1 ORDER BY number, table_id

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -22,8 +24,10 @@ from services.ledger.audit.proofs import Proofs
 from services.ledger.books import Books
 from services.ledger.players import rating_rows
 from shared.eventlog.jetstream import open_log
+from shared.eventlog.memory import MemoryLog
 from shared.eventlog.port import NotInArchive
 from shared.events.address import TABLE_STREAMS
+from shared.events.commit import hash_of
 from shared.projections.live_version import LiveVersion
 from shared.web.problems import problem_of
 from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
@@ -193,6 +197,70 @@ async def test_a_damaged_archive_is_named(run, played, tmp_path):
     assert json.loads(listed.stdout)["tables"][0]["problems"][0]["code"] == "damaged"
     path.unlink()
     assert await problems() == (1, {one.id: ["missing"], two.id: []})
+
+
+async def test_an_archive_of_another_club_is_none_of_this_log_s(run, played, namespace, tmp_path):
+    """Beside a log that knows none of its tables it is refused with status 2, though other tables are missing; by itself it is verified."""
+    assert played
+    folder, other = tmp_path / "archive", tmp_path / "other"
+    await run("--older-than", 1, "--to", folder)
+    foreign = await PlayedTable(MemoryLog(), 99, target=2).play()
+    path = archive_files.write(other, 1, archive_files.Kept(tuple(foreign.commits), hash_of(foreign.commits[-1].data)))
+    refused = await run("verify", other, "--json")
+    assert isinstance(refused.exception, CannotStart)
+    assert refused.exception.exit_code == 2
+    assert refused.stdout == ""
+    message = str(refused.exception)
+    assert f"{other} does not belong to the log at nats://" in message
+    assert f"(PULKA_NAMESPACE {namespace}), which knows none of its 1 table" in message
+    assert "--files-only" in message
+    alone = await run("verify", other, "--files-only", "--json")
+    assert (alone.exit_code, [table["verified"] for table in json.loads(alone.stdout)["tables"]]) == (0, [True])
+    assert "as --files-only wants: nobody asked the log" in alone.stderr
+    mixed = path.replace(folder / "0" / path.name)
+    found = await run("verify", folder, "--json")
+    assert found.exit_code == 1
+    codes = {table["table"]: [problem["code"] for problem in table["problems"]] for table in json.loads(found.stdout)["tables"]}
+    assert codes == {played[0].id: [], played[1].id: [], foreign.id: ["unknown"]}
+    assert mixed.exists()
+
+
+async def test_a_table_that_is_just_being_archived_is_no_stranger(run, played, tmp_path):
+    """Its file is there before the log tells of it: the log still has the table."""
+    folder = tmp_path / "archive"
+    records = tuple(played[0].commits)
+    archive_files.write(folder, 1, archive_files.Kept(records, hash_of(records[-1].data)))
+    found = await run("verify", folder, "--json")
+    assert (found.exit_code, json.loads(found.stdout)["tables"][0]["problems"]) == (0, [])
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+@pytest.mark.parametrize(("place", "file"), [("file/archive", "file"), ("archive", "archive/3")])
+async def test_a_folder_that_cannot_be_written_is_named_though_no_table_is_due(run, played, log, tmp_path, place, file, dry):
+    """A path below a file, a partition that is one: status 2 before any table is looked at, and nothing is made."""
+    wrong = tmp_path / file
+    wrong.parent.mkdir(exist_ok=True)
+    wrong.write_text("")
+    for days in (1, 30_000):  # all of them are due, and none
+        refused = await run("--older-than", days, "--to", tmp_path / place, *dry)
+        assert isinstance(refused.exception, CannotStart)
+        assert (refused.exception.exit_code, str(wrong) in str(refused.exception)) == (2, True)
+        assert "nothing was archived: mend that, or choose another --to" in str(refused.exception)
+    assert [len(await log.read(table.address)) for table in played] == [len(table.commits) for table in played]
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [wrong]
+
+
+async def test_a_disk_that_takes_no_byte_is_noticed_at_once(run, played, monkeypatch, tmp_path):
+    """Full, or mounted to be read only: whatever the permissions say, a byte is tried first."""
+    assert played
+
+    def refuses(**_where):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(archive_files.tempfile, "TemporaryFile", refuses)
+    refused = await run("--older-than", 30_000, "--to", tmp_path / "archive")
+    assert isinstance(refused.exception, CannotStart)
+    assert f"{tmp_path / 'archive'} cannot be written (No space left on device)" in str(refused.exception)
 
 
 async def test_what_was_left_is_told(run, played, connection, tmp_path):

@@ -13,7 +13,6 @@ from services.ledger.audit.against import wrong_with_signed
 from services.ledger.audit.audit_api import proof_routes
 from services.ledger.audit.gathering import NotToBeSigned
 from services.ledger.audit.proof_reads import ProofReads
-from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.signing import DAY_MS, Checkpoints, DailySigner
 from services.ledger.desk import Desk
 from services.ledger.own_events import ARCHIVE, CHECKPOINTS, OwnEvents

@@ -243,10 +243,11 @@ async def test_what_corrections_and_annulments_changed_is_held_against_the_resul
     draw = random.Random(1)
     for statement in changed:
         for one in draw.sample(restated, 5):
-            assert await tampered(rows, statement, one.player, one.table_id, one.cause, one.cause_version) == (
-                revisions[one.cause, one.cause_version],
-                f"What revision {revisions[one.cause, one.cause_version]} of {one.cause} changed in the rating of {one.player} "
-                f"after {one.table_id} is not what the results make.",
+            revision, message = await tampered(rows, statement, one.player, one.table_id, one.cause, one.cause_version)
+            assert revision == revisions[one.cause, one.cause_version], statement
+            assert message == (
+                f"What revision {revision} of {one.cause} changed in the rating of {one.player} after {one.table_id}"
+                " is not what the results make."
             ), statement
     one = restated[0]
     more = "INSERT INTO rating_restated SELECT {}, at, {}, annulled, was, became FROM rating_restated WHERE " + key

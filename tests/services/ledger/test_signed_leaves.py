@@ -91,7 +91,7 @@ async def test_leaves_that_are_missing_or_added_are_named(club, wrong, tamper):
 
 async def test_leaves_of_an_archived_table_are_named_too(club, log, wrong, tamper):
     """Its commits have left the log: what the books say of them is proved by the signed root; where they say something else, so is that."""
-    one, two = club
+    _, two = club
     await tamper("UPDATE {}.leaves SET tree = head WHERE table_id = $1 AND number = 2", two.id)
     log.store.purge(two.address)
     (_, _, message) = (await wrong())[0]

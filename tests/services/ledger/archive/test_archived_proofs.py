@@ -128,7 +128,7 @@ async def test_a_signed_leaf_proves_the_rows_of_an_archived_table(club, signing)
 
 
 async def test_what_no_checkpoint_holds_yet_is_left_until_one_does(club, signing):
-    """A table that was corrected after the last checkpoint, and one played since, stay whole in the log, with no file; then both take their proofs."""
+    """Corrected after the last checkpoint, or played since: whole in the log, and no file; then they go with their proofs."""
     corrected = await PlayedTable(club.log, 43, target=2).play()
     await club.read(corrected)
     await signing()
