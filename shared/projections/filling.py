@@ -61,7 +61,8 @@ class Filling:
 
     def __init__(  # noqa: PLR0913 - what to read, where to write, and three options
         self, event_log: EventLog, projection: Projection, streams: tuple[str, ...], postgres_dsn: str, schema: str,
-        reached: Callable[[str, int], None] = lambda _stream, _sequence: None, chronicle: Chronicle | None = None, *, readers: str | None = None,
+        reached: Callable[[str, int], None] = lambda _stream, _sequence: None, chronicle: Chronicle | None = None, *,
+        readers: str | None = None,
     ) -> None:  # fmt: skip
         """What `chronicle` says is left out is left out here too; nothing is told to it. `readers`: by which name those connect who read
         the projection meanwhile, if any do.

@@ -298,7 +298,7 @@ async def test_a_filling_takes_smaller_steps_from_when_somebody_reads(log, world
     assert sum(sizes) == 2 * ALONE
 
 
-async def test_a_rebuild_apart_is_nobodys_and_need_not_make_room(log, world, connection, versions):
+async def test_a_rebuild_apart_is_nobodys_and_need_not_make_room(log, world, connection, versions):  # noqa: ARG001 - the connection clears away afterwards
     """Rows that are only compared are read by no name: connections without a name, such as the server's own, are not their readers."""
     sizes = []
 
