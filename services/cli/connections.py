@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 from collections.abc import Iterator, Sequence
@@ -60,7 +59,7 @@ def completed(settings: Settings) -> Settings:
     Nothing is taken when a variable names another server instead of one that this home runs: log and database belong together.
     """
     home = Home(home_of(settings))
-    if all(getattr(settings, name) for name in BOTH) or not _held(home):
+    if all(getattr(settings, name) for name in BOTH) or not home.held:
         return settings
     ports = load_ports(home)
     there: dict[str, Any] = {}
@@ -110,18 +109,3 @@ def postgres_away(settings: Settings, wrong: BaseException) -> ServersUnreachabl
     """What to raise for what came of asking Postgres: one line, without the password."""
     reason = "user or password refused" if isinstance(wrong, asyncpg.InvalidAuthorizationSpecificationError) else type(wrong).__name__
     return ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {reason}")
-
-
-def _held(home: Home) -> bool:
-    """Whether a process has the home. A start in this moment is not disturbed: it tries for its lock a while."""
-    try:
-        lock = os.open(home.path / "lock", os.O_RDONLY | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    try:
-        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(lock)
-    return False

@@ -11,9 +11,9 @@ import click
 import httpx
 import msgspec
 
-from services.cli.server_url import SERVER_URL
+from services.cli.server_url import BY_DEFAULT, SERVER_URL, server_away, server_named
 from shared.web.auth import OPERATE, Tokens, master_keys
-from shared.web.service import CannotStart, ServersUnreachable
+from shared.web.service import CannotStart
 from shared.web.settings import read_settings
 
 PATIENCE: Final = 10.0  # seconds: one append and one row
@@ -24,7 +24,7 @@ ABSENT: Final = 404
 
 @click.command()
 @click.argument("player")
-@click.option("--url", type=SERVER_URL, help="The server.  [default: the port of PULKA_PORT on this machine]")
+@click.option("--url", type=SERVER_URL, help=f"The server.  {BY_DEFAULT}")
 @click.option("--home", type=click.Path(path_type=Path), help="Folder with the keys.  [default: PULKA_HOME or .pulka]")
 @click.option("--yes", is_flag=True, help="Do not ask: it cannot be undone.")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
@@ -39,7 +39,7 @@ def erase(player: str, url: str | None, home: Path | None, *, yes: bool, as_json
     token = Tokens(master_keys(settings)).issue(OPERATOR, (OPERATE,), int(time.time()), LIFETIME)
     if not yes:
         _ask(player)
-    answer = _erased(url or settings.url, player, token)
+    answer = _erased(server_named(url, os.environ, home), player, token)
     if as_json:
         click.echo(msgspec.json.encode(answer))
     else:
@@ -66,7 +66,7 @@ def _erased(url: str, player: str, token: str) -> dict[str, Any]:
             trust_env=False,  # the token goes to this server and to no proxy
         )
     except (httpx.TransportError, httpx.InvalidURL) as away:
-        raise ServersUnreachable(f"{url}: {type(away).__name__}; is the server running?") from away
+        raise server_away(url, away) from away
     if answer.is_success:
         erased: dict[str, Any] = answer.json()
         return erased

@@ -10,13 +10,14 @@ import click
 import msgspec
 from click.utils import PacifyFlushWrapper
 
+from shared.rules.refusal import Malformed
 from shared.web.service import CannotStart
 from shared.web.settings import BadSetting
 
-USAGE = 2  # exit status
+REFUSED, USAGE = 1, 2  # exit statuses
 READER_GONE = 141  # exit status: what a shell shows for SIGPIPE, as in `pulka conventions | head -1`
 INTERRUPTED = 130  # exit status after Ctrl-C, as shells count it: 128 + SIGINT; 1 would be a failed verification
-CODES = {1: "refused", USAGE: "cannot_start", 3: "unavailable"}  # by exit status: what an error object of `--json` says
+CODES = {REFUSED: "refused", USAGE: "cannot_start", 3: "unavailable"}  # by exit status: what an error object of `--json` says
 AS_JSON = "--json"  # an option of every command
 TOLD = {
     errno.ENOSPC: "disk full",
@@ -92,10 +93,8 @@ def main() -> None:
     except click.Abort:
         click.echo("pulka: interrupted", err=True)
         sys.exit(INTERRUPTED)
-    except CannotStart as reason:
-        _fail(CODES[reason.exit_code], str(reason), reason.exit_code)
-    except BadSetting as reason:
-        _fail("bad_setting", str(reason), USAGE)
+    except (CannotStart, BadSetting, Malformed) as reason:
+        _refuse(reason)
     except OSError as reason:
         what = TOLD.get(reason.errno or 0)
         if what is None or (reason.filename is None and reason.errno not in WITHOUT_PATH):
@@ -103,10 +102,21 @@ def main() -> None:
         _fail("cannot_start", f"{what}: {reason.filename}" if reason.filename else what, USAGE)
 
 
-def _fail(code: str, message: str, status: int) -> None:
+def _refuse(reason: CannotStart | BadSetting | Malformed) -> None:
+    match reason:
+        case CannotStart():
+            _fail(CODES[reason.exit_code], str(reason), reason.exit_code)
+        case BadSetting():
+            _fail("bad_setting", str(reason), USAGE)
+        case Malformed():  # a document that was to be read
+            _fail(reason.code, str(reason), USAGE if reason.code == "malformed" else REFUSED, reason.document())
+
+
+def _fail(code: str, message: str, status: int, error: dict[str, str] | None = None) -> None:
+    """Say it in a sentence, or with `--json` by the object `error`, by default of code and message; end with `status`."""
     line = " ".join(message.split())
     if AS_JSON in sys.argv:
-        click.echo(msgspec.json.encode({"error": {"code": code, "message": line}}), err=True)
+        click.echo(msgspec.json.encode({"error": error or {"code": code, "message": line}}), err=True)
     else:
         click.echo(f"pulka: {line}", err=True)
     sys.exit(status)

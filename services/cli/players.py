@@ -13,17 +13,16 @@ from rich.console import Console
 from rich.table import Table
 
 from services.cli.counted import counted
-from services.cli.server_url import SERVER_URL
+from services.cli.server_url import BY_DEFAULT, SERVER_URL, server_away, server_named
 from shared.rules.convention import PRESETS
 from shared.web.service import CannotStart, ServersUnreachable
-from shared.web.settings import read_settings
 
 PATIENCE: Final = 10.0  # seconds for an answer: it takes milliseconds, or two seconds while a server has no time
 WIDTH: Final = 100  # columns where there is no terminal to ask
 
 PLAYERS = click.option("--players", type=click.IntRange(2, 5), help="Only tables of so many players.")
 CONVENTION = click.option("--convention", type=click.Choice(list(PRESETS)), help="Only tables of this preset.")
-URL = click.option("--url", type=SERVER_URL, help="The server.  [default: the port of PULKA_PORT on this machine]")
+URL = click.option("--url", type=SERVER_URL, help=f"The server.  {BY_DEFAULT}")
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 
 
@@ -83,13 +82,13 @@ def standings(
 
 def _asked(url: str | None, path: str, **parameters: object) -> dict[str, Any]:
     """The JSON answer. Raises `CannotStart` for a problem, `ServersUnreachable`."""
-    server = url or read_settings(os.environ).url
+    server = server_named(url, os.environ)
     given = {name: str(value) for name, value in parameters.items() if value is not None}
     try:
         answer = httpx.get(f"{server.rstrip('/')}{path}", params=given, timeout=PATIENCE)
         document: dict[str, Any] = answer.json()
     except (httpx.TransportError, httpx.InvalidURL, ValueError) as away:
-        raise ServersUnreachable(f"{server}: {type(away).__name__}; is the server running?") from away
+        raise server_away(server, away) from away
     if answer.is_success:
         return document
     if answer.status_code >= 500:

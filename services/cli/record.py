@@ -15,12 +15,12 @@ import httpx
 import msgspec
 
 from services.cli.documents import BAD_INPUT, REFUSED, opened
-from services.cli.server_url import SERVER_URL
+from services.cli.server_url import BY_DEFAULT, SERVER_URL, server_away, server_named
 from services.cli.token import BAD_NAME, NAME
 from shared.rules.recorded_pulka import recorded
 from shared.rules.refusal import Malformed
 from shared.web.auth import Tokens, master_keys
-from shared.web.service import CannotStart, ServersUnreachable
+from shared.web.service import CannotStart
 from shared.web.settings import Settings, read_settings
 
 PATIENCE: Final = 20.0  # seconds: one append, and a log that recovers
@@ -34,7 +34,7 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 @click.argument("file")
 @click.option("--seats", help="Player ids clockwise, commas between them.  [default: nobody is named, nobody gets a line]")
 @click.option("--private", is_flag=True, help="Only its players may look at it.")
-@click.option("--url", type=SERVER_URL, help="The server.  [default: the port of PULKA_PORT on this machine]")
+@click.option("--url", type=SERVER_URL, help=f"The server.  {BY_DEFAULT}")
 @click.option("--name", default="operator", show_default=True, help="Who records it; stands in the log.")
 @click.option(
     "--key", help="Tells this recording from others.  [default: made of what FILE says and of the seats: a repeat records nothing]"
@@ -61,7 +61,7 @@ def import_command(file: str, seats: str | None, url: str | None, name: str, key
         click.echo(msgspec.json.encode({"error": wrong.document()}), err=True)
         sys.exit(BAD_INPUT if wrong.code == "malformed" else REFUSED)
     body = msgspec.json.encode({"score_file": msgspec.Raw(text), "seats": players, "visibility": visibility})
-    answer = _sent(settings, url or settings.url, name, key or _key_of(text, players), body)
+    answer = _sent(settings, server_named(url, os.environ), name, key or _key_of(text, players), body)
     if as_json:
         click.echo(msgspec.json.encode(answer))
     else:
@@ -82,7 +82,7 @@ def _sent(settings: Settings, url: str, name: str, key: str, body: bytes) -> dic
             f"{url.rstrip('/')}/v1/tables/recorded", content=body, headers=headers, timeout=PATIENCE, trust_env=False
         )  # the token goes to this server and to no proxy
     except (httpx.TransportError, httpx.InvalidURL) as away:
-        raise ServersUnreachable(f"{url}: {type(away).__name__}; is the server running?") from away
+        raise server_away(url, away) from away
     if answer.is_success:
         done: dict[str, Any] = answer.json()
         return done

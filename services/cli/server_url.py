@@ -1,10 +1,20 @@
-"""`--url` of the commands that ask a server."""
+"""Which server the commands over HTTP ask: that of `--url`, of PULKA_PORT, or the `pulka up` that runs in PULKA_HOME."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 import click
+
+from services.cli.embedded.home import Home
+from shared.web.service import ServersUnreachable
+from shared.web.settings import home_of, read_settings, variable
+
+BY_DEFAULT: Final = "[default: the port of PULKA_PORT on this machine, else the `pulka up` that runs in PULKA_HOME]"
 
 
 class ServerUrl(click.ParamType[str]):
@@ -25,3 +35,24 @@ class ServerUrl(click.ParamType[str]):
 
 
 SERVER_URL = ServerUrl()
+
+
+def server_named(url: str | None, environment: Mapping[str, str], home: Path | None = None) -> str:
+    """The address to ask: `url` if it was given; what PULKA_PORT says; that of the process that has `home`, by default PULKA_HOME.
+
+    Where none has it, the port that `pulka up` takes by itself. Raises `BadSetting`.
+    """
+    if url is not None:
+        return url
+    settings = read_settings(environment)
+    if settings.port and environment.get(variable("port")):  # 0 lets `pulka up` choose, and names no port to ask
+        return settings.url
+    with suppress(PermissionError):  # another user's home
+        if (address := Home(home or home_of(settings)).address()) is not None:
+            return address
+    return settings.url
+
+
+def server_away(url: str, away: Exception) -> ServersUnreachable:
+    """What to raise where nothing that can be read answers at `url`."""
+    return ServersUnreachable(f"{url}: {type(away).__name__}; is the server running? Another is named by --url, PULKA_PORT or PULKA_HOME")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import cast
+import os
+from pathlib import Path
+from typing import Final, cast
 
 import click
 import msgspec
 from rich.console import Console
 
-from services.cli.server_url import SERVER_URL
+from services.cli.server_url import BY_DEFAULT, SERVER_URL
 from services.cli.settlement_drawing import drawn_settlement
 from services.cli.sheet_source import source_named
 from services.cli.terminal_sheet import sheet_text
@@ -17,13 +19,15 @@ from services.ledger.sheet.printed_sheet import PrintedDeal, PrintedTerms, print
 from shared.rules.scorer_words import Lang
 from shared.web.service import CannotStart
 
+STDOUT: Final = "-"
+
 
 @click.command()
 @click.argument("source", metavar="TABLE|FILE")
-@click.option("--url", type=SERVER_URL, help="The server that has TABLE.  [default: the port of PULKA_PORT on this machine]")
+@click.option("--url", type=SERVER_URL, help=f"The server that has TABLE.  {BY_DEFAULT}")
 @click.option("--token", envvar="PULKA_TOKEN", help="Ask as whom it names.  [default: as anybody]")
-@click.option("--svg", type=click.Path(dir_okay=False, allow_dash=True), help="Write the drawing here instead (- for standard output).")
-@click.option("--html", type=click.Path(dir_okay=False, allow_dash=True), help="Write a page to print here instead.")
+@click.option("--svg", type=click.Path(dir_okay=False, allow_dash=True), help="Write the drawing to a new file (- for standard output).")
+@click.option("--html", type=click.Path(dir_okay=False, allow_dash=True), help="Write a page to print to a new file.")
 @click.option("--lang", type=click.Choice(["en", "ru"]), default="en", show_default=True, help="Language of all of it.")
 @click.option("--name", "names", multiple=True, help="A player's name; once for each seat, from 0.")
 @click.option("--json", "as_json", is_flag=True, help="The object of `pulka score`.")
@@ -35,6 +39,11 @@ def sheet(  # noqa: PLR0913 - a parameter an option
     In the terminal earlier totals are struck through, the last one stands; what has no room gives way to "…".
     """
     language = cast("Lang", lang)
+    if svg is not None and svg == html:
+        raise click.UsageError("--svg and --html name the same file")
+    for path in (svg, html):
+        if path is not None:
+            _require_free(path)
     found = source_named(source, url, token)
     score, pulka = found.score, found.pulka
     if names and len(names) != pulka.players:
@@ -54,9 +63,28 @@ def sheet(  # noqa: PLR0913 - a parameter an option
         console.print(drawn_settlement(score["settlement"], names_shown(shown, pulka.players, language), language))
 
 
+def _require_free(path: str) -> None:
+    """Raises `CannotStart` for what a drawing would take the place of, before anything is read or asked."""
+    if path != STDOUT and os.path.lexists(path):
+        raise CannotStart(_TAKEN.format(path))
+
+
 def _write(path: str, data: bytes) -> None:
+    if path == STDOUT:
+        click.echo(data, nl=False)
+        return
     try:
-        with click.open_file(path, "wb") as file:
-            file.write(data)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+        except BaseException:
+            Path(path).unlink()  # half a drawing is none
+            raise
+    except FileExistsError:
+        raise CannotStart(_TAKEN.format(path)) from None
     except OSError as wrong:
         raise CannotStart(f"{path}: {wrong.strerror}") from wrong
+
+
+_TAKEN: Final = "{} exists; a sheet is not written over anything"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
 import click
 import httpx
-import msgspec
 
+from services.cli.server_url import server_away, server_named
 from shared.events.address import is_id
 from shared.rules.convention import resolve
 from shared.rules.decoding import convert
@@ -22,12 +21,11 @@ from shared.rules.sheet import entry
 from shared.rules.sheet_document import SheetDocument, read_sheet
 from shared.rules.stakes import read_stake
 from shared.rules.what_if import PlayedDeal, PlayedPulka, as_played
-from shared.web.service import CannotStart, ServersUnreachable
-from shared.web.settings import read_settings
+from shared.web.service import CannotStart
 
 PATIENCE: Final = 10.0  # seconds: a few reads of one table
 TRIES: Final = 3  # reads of sheet and score file, should a deal end between the two
-REFUSED, BAD_INPUT = 1, 2  # exit statuses (docs/formats.md: Command line)
+ARCHIVED: Final = "archived"  # the code with which a table says that its history lies in the archive
 Document = dict[str, Any]
 
 
@@ -40,43 +38,44 @@ class SheetSource(NamedTuple):
 
 
 def source_named(named: str, url: str | None, token: str | None) -> SheetSource:
-    """The pulka of a score file, "-" for standard input, or of a table of the server at `url` (by default this machine's).
+    """The pulka of a score file, "-" for standard input, or of a table of the server at `url` (None: the one that is found without it).
 
-    A file that cannot be read ends the command as `pulka score` does. Raises `CannotStart`, `ServersUnreachable`.
+    Raises `Malformed` as `pulka score` would say it of the file, `CannotStart`, `ServersUnreachable`.
     """
     if is_id(named) and not Path(named).exists():
-        return _from_server(named, url or read_settings(os.environ).url, token)
+        return _from_server(named, server_named(url, os.environ), token)
     try:
         with click.open_file(named, "rb") as opened:
             text = opened.read()
         return SheetSource(score_document(text), as_played(scored(text)), None)
     except OSError as wrong:
-        _end(Malformed("", f"{named}: {wrong.strerror}; nor is it the id of a table"))
-    except Malformed as wrong:
-        _end(wrong)
+        raise Malformed("", f"{named}: {wrong.strerror}; nor is it the id of a table") from wrong
+
+
+class ServerRefused(CannotStart):
+    """A server answers, and not with what was asked for; `code` is that of its problem, "" for what is none."""
+
+    def __init__(self, told: str, code: str = "") -> None:
+        super().__init__(f"the server refused: {told}")
+        self.code = code
 
 
 def asked(url: str, token: str | None, path: str) -> Document:
-    """The JSON answer of a server. Raises `CannotStart` with what it says against it, `ServersUnreachable`."""
+    """The JSON answer of a server. Raises `ServerRefused` with what it says against it, `ServersUnreachable`."""
     headers = {"Accept": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
     try:
         answer = httpx.get(url.rstrip("/") + path, headers=headers, timeout=PATIENCE, trust_env=False)  # the token goes to no proxy
     except (httpx.TransportError, httpx.InvalidURL) as away:
-        raise ServersUnreachable(f"{url}: {type(away).__name__}; is the server running? Another is named by --url, or PULKA_PORT") from away
+        raise server_away(url, away) from away
     if answer.is_success:
         found: Document = answer.json()
         return found
     try:
         problem = answer.json()
-        told = f"{problem['code']}: {problem['detail']}"
+        refused = ServerRefused(f"{problem['code']}: {problem['detail']}", problem["code"])
     except (ValueError, KeyError, TypeError):  # something in between answered, not the API
-        told = str(answer.status_code)
-    raise CannotStart(f"the server refused: {told}")
-
-
-def _end(wrong: Malformed) -> NoReturn:
-    click.echo(msgspec.json.encode({"error": wrong.document()}), err=True)
-    sys.exit(BAD_INPUT if wrong.code == "malformed" else REFUSED)
+        refused = ServerRefused(str(answer.status_code))
+    raise refused
 
 
 def _from_server(table: str, url: str, token: str | None) -> SheetSource:
@@ -122,7 +121,7 @@ def _pulka(score: Document, file: Document, numbers: list[int]) -> PlayedPulka:
 def _names(url: str, token: str | None, table: str, players: int) -> list[str] | None:
     """What the players are called who sit there now, as far as the lobby tells; None where it tells of nobody."""
     try:
-        seats = asked(url, token, f"/v1/tables/{table}")["seats"]
+        seats = _seats(url, token, table)
         people = [seat["player"] for seat in asked(url, token, f"/v1/lobby/tables/{table}")["seats"]]
     except CannotStart:
         return None  # a sheet is worth showing without names too
@@ -130,3 +129,14 @@ def _names(url: str, token: str | None, table: str, players: int) -> list[str] |
     if len(seats) != players or not any(known.get(player) for player in seats):
         return None
     return [known.get(player) or f"seat {seat}" for seat, player in enumerate(seats)]
+
+
+def _seats(url: str, token: str | None, table: str) -> list[str]:
+    """The ids of who sits there, by seat; of an archived table, which is settled, the ledger tells them with the result."""
+    try:
+        seats: list[str] = asked(url, token, f"/v1/tables/{table}")["seats"]
+    except ServerRefused as refused:
+        if refused.code != ARCHIVED:
+            raise
+        seats = [result["player"] for result in asked(url, token, f"/v1/ledger/tables/{table}/statement?limit=1")["results"]]
+    return seats

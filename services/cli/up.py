@@ -66,6 +66,7 @@ def _complete(settings: Settings, servers: EmbeddedServers, port: int) -> Settin
 
 
 def _say_ready(settings: Settings, servers: EmbeddedServers, *, as_json: bool) -> None:
+    servers.tell_address(settings.url)
     if as_json:
         ready = {
             "url": settings.url,

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from services.cli.conventions import read_convention
-from services.cli.server_url import SERVER_URL
+from services.cli.server_url import BY_DEFAULT, SERVER_URL
 from services.cli.sheet_source import source_named
 from shared.rules.scorer_words import Lang
 from shared.rules.what_if import what_if
@@ -19,7 +19,7 @@ from shared.rules.what_if_words import compared_lines
 @click.command()
 @click.argument("source", metavar="TABLE|FILE")
 @click.option("--convention", required=True, help="The other convention: a preset's name, or an object as JSON.")
-@click.option("--url", type=SERVER_URL, help="The server that has TABLE.  [default: the port of PULKA_PORT on this machine]")
+@click.option("--url", type=SERVER_URL, help=f"The server that has TABLE.  {BY_DEFAULT}")
 @click.option("--token", envvar="PULKA_TOKEN", help="Ask as whom it names.  [default: as anybody]")
 @click.option("--lang", type=click.Choice(["en", "ru"]), default="en", show_default=True, help="Language of the words.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: that of `pulka score`, with `as` and `differences`.")

@@ -312,15 +312,14 @@ class Worker:
 
     def _fell(self, error: Exception) -> None:
         reason = status.classify(error)
-        foreseen = reason != status.DEFECT  # the text of any other error may hold what a box or a row holds
-        self._enter("down", reason, f"{type(error).__name__}: {error}" if foreseen else type(error).__name__)
+        self._enter("down", reason, status.told(error))
         told = {"projection": self._schema, "stream": self.stream, "reason": reason, "detail": self._detail}
-        if not foreseen:
+        if reason == status.DEFECT:
             log.critical(
                 "projection_down", **told, where=[f"{at.filename}:{at.lineno}" for at in traceback.extract_tb(error.__traceback__)]
             )
         else:
-            log.warning("projection_down", **told)
+            log.warning("projection_down", **told, error=type(error).__name__)  # what a library calls it, for who mends the program
 
     async def _watch_the_log(self) -> None:
         """Look each second where the log ends: for the lag, and for a log that lost its end while we ran."""

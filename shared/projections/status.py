@@ -58,7 +58,7 @@ PASSING: tuple[type[Exception], ...] = (
 
 
 def classify(error: Exception) -> str:
-    """One word for why a worker is down."""
+    """One word for why a worker is down; `told` says it in a sentence."""
     match error:
         case LogError() | LogSilent():
             return "log_unavailable"
@@ -83,3 +83,34 @@ def classify(error: Exception) -> str:
         case asyncpg.PostgresError():
             return "postgres_error"
     return DEFECT
+
+
+def told(error: Exception) -> str:
+    """What is wrong and what happens next, for a person who knows nothing of the libraries that met it; of a defect its kind alone, since
+    its text may hold what a box or a row holds.
+    """
+    reason = classify(error)
+    if reason == DEFECT:
+        return type(error).__name__
+    match error:
+        case LogError() | LogSilent():
+            return f"the log does not go on: {error}; it is followed anew"
+        case asyncpg.CannotConnectNowError():
+            return "Postgres is starting or stopping; it is asked again"
+        case asyncpg.QueryCanceledError():
+            return "Postgres ended a statement before it was done; the batch is tried again"
+        case OSError() if not isinstance(error, ConnectionError) or isinstance(error, ConnectionRefusedError):
+            return "Postgres does not answer; it is asked again"
+        case asyncpg.PostgresError() if reason not in _TOLD:
+            return f"Postgres refuses: {error}; the batch is tried again"
+    return _TOLD[reason]
+
+
+_TOLD: Final = {  # by reason
+    "postgres_unreachable": "the connection to Postgres was lost; it is opened again",
+    "postgres_login_refused": "Postgres does not accept user or password; it is asked again",
+    "postgres_disk_full": "the disk of Postgres is full; the batch is tried again",
+    "postgres_out_of_resources": "Postgres has no memory or no connection left; it is asked again",
+    "stalled": "the process stood still in the middle of a transaction, which Postgres ended; the batch is tried again",
+    "postgres_conflict": "another transaction stood in the way; the batch is tried again",
+}

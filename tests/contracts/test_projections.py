@@ -3,20 +3,23 @@
 import asyncio
 import random
 
+import asyncpg
 import pytest
 import structlog
 
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.projections import checkpoint, follow
+from shared.projections import checkpoint, follow, status
 from shared.projections.at_least import AtLeast
 from shared.projections.history import HistoryDiffers, LogBehindCheckpoint
 from shared.projections.projection import schema_of
 from shared.projections.projector import Projector
 from shared.projections.rebuild import fingerprint, rebuild
+from shared.projections.status import LogSilent
 from tests.contracts.followers import Arrival, Running, tallied
 from tests.contracts.projection_subject import Tally, Writer
 
 pytestmark = pytest.mark.servers
+LOST = "the connection to Postgres was lost; it is opened again"
 
 
 @pytest.fixture
@@ -249,6 +252,52 @@ async def test_a_defect_is_told_without_its_text(log, running, connection):
     assert any("test_projections.py" in place for place in told["where"])
     assert "AS KS" not in f"{lines} {worker.status()}"
     assert await tallied(connection) == {}
+
+
+@pytest.mark.parametrize("busy", [False, True])
+async def test_a_lost_connection_is_told_in_our_words(log, running, connection, schema, busy):
+    """Whether the server's farewell comes between two statements or in one: what is wrong, and that it is mended by itself."""
+    writer, arrival = Writer(log), Arrival()
+    worker, _ = running.start(log, reached=arrival)
+    await writer.spread(5, 1)
+    await arrival.at(5)
+    with structlog.testing.capture_logs() as lines:
+        async with connection.transaction():
+            if busy:  # it waits for this lock in the middle of a batch
+                await connection.execute("LOCK TABLE tally IN ACCESS EXCLUSIVE MODE")
+                await writer.spread(5, 1)
+                waits = "SELECT count(*) FROM pg_locks WHERE relation = 'tally'::regclass AND NOT granted"
+                while not await connection.fetchval(waits):  # noqa: ASYNC110 - Postgres tells nobody that somebody waits
+                    await asyncio.sleep(0.002)  # the interval of a poll
+            await connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = $1", f"pulka {schema} LOBBY_0"[:63]
+            )
+        await writer.spread(5, 1)
+        await arrival.at(15 if busy else 10)
+    told = [(line["reason"], line["detail"]) for line in lines if line["event"] == "projection_down"]
+    assert set(told) == {("postgres_unreachable", LOST)}
+    assert worker.status().detail is None
+
+
+@pytest.mark.parametrize(
+    ("error", "reason", "sentence"),
+    [
+        (asyncpg.InterfaceError("cannot perform operation: connection is closed"), "postgres_unreachable", LOST),
+        (asyncpg.InternalClientError("got result for unknown protocol state 3"), "postgres_unreachable", LOST),
+        (asyncpg.AdminShutdownError("terminating connection due to administrator command"), "postgres_unreachable", LOST),
+        (ConnectionResetError(104, "reset by peer"), "postgres_unreachable", LOST),
+        (ConnectionRefusedError(111, "Connect call failed"), "postgres_unreachable", "Postgres does not answer; it is asked again"),
+        (TimeoutError(), "postgres_unreachable", "Postgres does not answer; it is asked again"),
+        (asyncpg.CannotConnectNowError("x"), "postgres_unreachable", "Postgres is starting or stopping; it is asked again"),
+        (asyncpg.DiskFullError("x"), "postgres_disk_full", "the disk of Postgres is full; the batch is tried again"),
+        (asyncpg.ReadOnlySQLTransactionError("read-only"), "postgres_error", "Postgres refuses: read-only; the batch is tried again"),
+        (LogSilent("silence"), "log_unavailable", "the log does not go on: silence; it is followed anew"),
+        (RuntimeError("AS KS QS"), "defect", "RuntimeError"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_in_a_sentence(error, reason, sentence):
+    """Under a reason that stays: what is wrong and what happens next, without the words of a library; of a defect nothing but its kind."""
+    assert (status.classify(error), status.told(error)) == (reason, sentence)
 
 
 async def test_rows_that_are_put_back_under_a_live_worker(log, running, connection, schema, postgres_dsn):

@@ -1,6 +1,6 @@
 """HOME: one folder with everything that lasts, held by one process at a time.
 
-lock        who holds it          run/    ports, configuration written anew at each start
+lock        who holds it          run/    ports, configuration written anew at each start, where the API answers
 keys/       keys and passwords    logs/   of the servers and the services
 nats/       the log               postgres/
 """
@@ -41,6 +41,7 @@ class Home:
         self.logs = self.path / "logs"
         self.nats = self.path / "nats"
         self.postgres = self.path / "postgres"
+        self._address = self.run / "address"
         self._lock: int | None = None
 
     def open(self) -> None:
@@ -50,6 +51,7 @@ class Home:
             self._take_lock()
             for folder in (self.keys, self.run, self.logs):
                 folder.mkdir(mode=0o700, exist_ok=True)
+            self._address.unlink(missing_ok=True)  # of a run before; nothing answers here yet
         except PermissionError as refused:
             raise CannotStart(f"no permission for {refused.filename}: choose another folder with --home") from None
         except (NotADirectoryError, FileExistsError) as wrong:
@@ -66,6 +68,32 @@ class Home:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+    @property
+    def held(self) -> bool:
+        """Whether a process has it. A start in this moment is not disturbed: it tries for its lock a while. Raises `PermissionError`."""
+        try:
+            lock = os.open(self.path / "lock", os.O_RDONLY | os.O_CLOEXEC)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(lock)
+        return False
+
+    def tell_address(self, url: str) -> None:
+        """Leave word of where the API answers, for the commands beside it; it counts as long as the home is held."""
+        write_private(self._address, url + "\n")
+
+    def address(self) -> str | None:
+        """Where the API of the process that has this home answers; None while there is none. Raises `PermissionError`."""
+        try:
+            return self._address.read_text(encoding="utf-8").strip() if self.held else None
+        except FileNotFoundError:  # it is starting, or serves nothing
+            return None
 
     def _take_lock(self) -> None:
         lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -86,6 +86,10 @@ class EmbeddedServers:
         """Process ids by "nats" and "postgres", as of the last launch."""
         return {name: child.pid for name, child in self._children.items()}
 
+    def tell_address(self, url: str) -> None:
+        """Leave word in HOME of where the API answers, for the commands beside it."""
+        self._home.tell_address(url)
+
     def __enter__(self) -> Self:
         self.start()
         return self

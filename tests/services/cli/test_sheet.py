@@ -86,15 +86,49 @@ def test_what_is_wrong_is_said_in_one_line(file, arguments, status, told):
     assert "Traceback" not in complaints
 
 
-def test_a_file_that_is_none_is_refused_as_by_pulka_score(tmp_path):
-    """Bad input is status 2 with its path, a deal after the pulka's end status 1."""
+@pytest.mark.parametrize("command", [("sheet",), ("whatif", "--convention", "sochi")])
+def test_a_file_that_is_none_is_said_in_a_sentence(tmp_path, command):
+    """Without `--json` nobody has to read JSON to learn what is wrong with a file."""
     path = tmp_path / "wrong.json"
     path.write_text('{"convention": "sochi", "players": 3, "deals": [{}]}', encoding="utf-8")
-    status, _, complaints = pulka("sheet", str(path))
+    assert pulka(*command, str(path)) == (2, "", "pulka: deals[0].contract: is required\n")
+    assert pulka(*command, "nothing") == (2, "", "pulka: nothing: No such file or directory; nor is it the id of a table\n")
+
+
+@pytest.mark.parametrize("option", ["--svg", "--html"])
+def test_a_drawing_takes_nothings_place(file, tmp_path, option):
+    """A file or a link in the way is left as it is, status 2, before the source is looked at; one file does not take both drawings."""
+    there, other, link = tmp_path / "there", tmp_path / "other", tmp_path / "link"
+    there.write_text("mine", encoding="utf-8")
+    link.symlink_to(tmp_path / "nowhere")
+    for taken in (there, link):
+        told = (2, "", f"pulka: {taken} exists; a sheet is not written over anything\n")
+        assert pulka("sheet", str(file), option, str(taken)) == told
+        assert pulka("sheet", "no-such-file", option, str(taken)) == told
+    assert (there.read_text(encoding="utf-8"), link.exists()) == ("mine", False)
+    status, _, complaints = pulka("sheet", str(file), "--svg", str(other), "--html", str(other))
+    assert (status, "name the same file" in complaints, other.exists()) == (2, True, False)
+
+
+def test_half_a_drawing_does_not_stay(file, tmp_path):
+    """What could not be written whole is not there, so that the next run finds nothing in its way."""
+    out = tmp_path / "sheet.svg"
+    limited = 'ulimit -f 1; exec "$@"'  # a block or two of 512 bytes: as a disk that is full
+    done = subprocess.run(
+        ["sh", "-c", limited, "sh", *PULKA, "sheet", str(file), "--svg", str(out)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr, out.exists()) == (2, f"pulka: {out}: File too large\n", False)
+
+
+def test_a_file_that_is_none_is_refused_as_by_pulka_score(tmp_path):
+    """With `--json`: bad input is status 2 with its path, a deal after the pulka's end status 1."""
+    path = tmp_path / "wrong.json"
+    path.write_text('{"convention": "sochi", "players": 3, "deals": [{}]}', encoding="utf-8")
+    status, _, complaints = pulka("sheet", str(path), "--json")
     assert (status, json.loads(complaints)["error"]["path"]) == (2, "deals[0].contract")
     ten = {"dealer": 0, "declarer": 0, "contract": "10S", "calls": [None, "pass", "pass"]}
     path.write_text(json.dumps({"convention": "sochi", "players": 3, "target": 1, "deals": [ten, ten]}), encoding="utf-8")
-    status, _, complaints = pulka("whatif", str(path), "--convention", "sochi")
+    status, _, complaints = pulka("whatif", str(path), "--convention", "sochi", "--json")
     assert (status, json.loads(complaints)["error"]["code"]) == (1, "pulka_over")
 
 
