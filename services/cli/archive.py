@@ -25,6 +25,7 @@ from services.cli.token import BAD_NAME, NAME
 from services.ledger.archive import archive_files
 from services.ledger.archive.archive_files import BadArchive
 from services.ledger.archive.archiving import Archiver, Moved, told_archived
+from services.ledger.archive.belonging import Belonging, belonging
 from services.ledger.archive.whole_log import archive_folder
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.verify import check
@@ -183,7 +184,10 @@ async def _archiver(settings: Settings, folder: Path, author: str, *, elsewhere:
                 if not await versions.alone(connection):  # whoever fills a version reads what we take out of the log
                     raise CannotStart("another `pulka archive` is under way, or the books are being written anew (`pulka ledger status`)")
                 own = OwnEvents(log)
-                away = [] if elsewhere else archive_files.not_there(folder, await told_archived(own))
+                told = await told_archived(own)
+                if not told and (found := await belonging(log, folder, told)).elsewhere:
+                    raise CannotStart(f"{_not_of(settings, folder, found)}: choose another --to")
+                away = [] if elsewhere else archive_files.not_there(folder, told)
                 if away:
                     raise CannotStart(
                         f"{len(away)} archived tables, the first {away[0]}, have no file in {folder}; take theirs, or say --elsewhere"
@@ -329,25 +333,23 @@ def _verified(path: Path, told: dict[str, TableArchived], strangers: frozenset[s
 async def _told_by_the_log(settings: Settings, folder: Path) -> tuple[dict[str, TableArchived], frozenset[str]]:
     """What the ledger's own log says was archived, by table; and the tables with a file in `folder` of which the log has nothing.
 
-    Of every archived table the last commit stays in the log, and no two clubs have a table of one id: a log that knows none of those that
-    are here is not theirs, and whatever it said of others would mislead. Raises `CannotStart` then, `ServersUnreachable`.
+    Raises `CannotStart` when it is not the log that they left, `ServersUnreachable`.
     """
     log = await connected_log(settings, "pulka archive", on_closed=None)
     try:
         with told_in_words(settings):
             told = await told_archived(OwnEvents(log))
-            here = [path.name.removesuffix(archive_files.ENDING) for path in archive_files.files_in(folder)]
-            untold = [table_id for table_id in here if table_id not in told]
-            strangers = frozenset([table_id for table_id in untold if await log.head(address.table(table_id)) is None])
+            found = await belonging(log, folder, told)
     finally:
         await log.close()
-    if here and len(strangers) == len(here):
-        whose = f"{masked(settings.nats_url)}" + (f" ({variable('namespace')} {settings.namespace})" if settings.namespace else "")
-        raise CannotStart(
-            f"{folder} does not belong to the log at {whose}, which knows none of its {counted(len(here), 'table')}:"
-            f" set {variable('nats_url')} to the log that they left, or say --files-only"
-        )
-    return told, strangers
+    if found.elsewhere:
+        raise CannotStart(f"{_not_of(settings, folder, found)}: set {variable('nats_url')} to the log that they left, or say --files-only")
+    return told, found.strangers
+
+
+def _not_of(settings: Settings, folder: Path, found: Belonging) -> str:
+    whose = masked(settings.nats_url) + (f" ({variable('namespace')} {settings.namespace})" if settings.namespace else "")
+    return f"{folder} does not belong to the log at {whose}, which knows none of the tables there ({found.tables})"
 
 
 def _problem(code: str, message: str) -> dict[str, Any]:

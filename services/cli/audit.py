@@ -160,7 +160,8 @@ async def _verified(settings: Settings, table_id: str | None, file: KeptCheckpoi
             wrong = await wrong_with_signed(at.log, at.readers, at.proofs, keys, lambda done, _: told(done))
         every = await _all(at, kept)
         async with at.readers.reading() as connection:
-            ratings = await ratings_check.check(connection)
+            with how_far("pulkas rated once more") as told:
+                ratings = await ratings_check.check(connection, told)
         return Outcome(every, wrong, len(events), about, ratings)
 
 

@@ -47,13 +47,13 @@ async def wrong_with_signed(
     the log, and, once the log's own are in order, the leaves of every one of them against what was signed (`wrong_leaves`). `keys` (public,
     hex): none, then whichever they name. `progress(done, all)` counts checkpoints.
     """
+    async with readers.reading() as connection:  # before the log: the rows follow it, and one may be signed in this moment
+        known = {row.number: row for row in await proofs.rows(connection)} if await proofs.newest(connection) else {}
     chain = verify_chain([recorded.data for recorded in await log.read(CHECKPOINTS)], CHECKPOINTS.subject)
     if not chain.verified:
         return list(chain.problems)
     events = await signed_in(log)
     wrong = wrong_in_row([Signed(event.signed, event.signature) for event in events], keys)
-    async with readers.reading() as connection:
-        known = {row.number: row for row in await proofs.rows(connection)} if await proofs.newest(connection) else {}
     problems = list(wrong)
     newest = max(known, default=0)
     for number, event in enumerate(events[:newest], 1):

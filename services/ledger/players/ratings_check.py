@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from typing import Final
 
@@ -17,6 +17,7 @@ from shared.events.chain import Problem
 from shared.projections.projection import Connection
 
 PAGE: Final = 200  # results read at a time
+Progress = Callable[[int], None]
 Present = tuple[float, float, float, int, int]  # rating, deviation, volatility, pulkas, milliseconds since 1970
 
 _RESULTS: Final = f"SELECT {COLUMNS} FROM pulka_results r WHERE unrated = '' AND {LATEST} ORDER BY closed_at, table_id"  # noqa: S608 - constants of ours
@@ -38,11 +39,12 @@ class RatingsChecked(msgspec.Struct, frozen=True):
     problems: tuple[Problem, ...] = ()
 
 
-async def check(connection: Connection) -> RatingsChecked:
+async def check(connection: Connection, progress: Progress = lambda _done: None) -> RatingsChecked:
     """The first rating that differs, as of one moment: of the transaction that is open, else of one of its own.
 
     Held against the results: every change, every present rating, and, once these hold, every row about what a correction or an annulment
-    changed, which takes as long as computing them did. The search path is the version's schema.
+    changed, which takes as long as computing them did. `progress` hears how many pulkas were rated once more. The search path is the
+    version's schema.
     """
     moment = nullcontext() if connection.is_in_transaction() else connection.transaction(isolation="repeatable_read", readonly=True)
     async with moment:
@@ -50,15 +52,29 @@ async def check(connection: Connection) -> RatingsChecked:
         if due["pulkas"] or due["restatements"]:
             return RatingsChecked(checked=False)
         present: dict[str, Present] = {}
+        rated = _Rated(progress)
         wrong = (
-            await _changes_differ(connection, present)
+            await _changes_differ(connection, present, rated)
             or await _present_differ(connection, present)
-            or await _restated_differ(connection)  # last: computed from the changes, which hold now
+            or await _restated_differ(connection, rated)  # last: computed from the changes, which hold now
         )
         return RatingsChecked(checked=True, problems=(wrong,) if wrong else ())
 
 
-async def _changes_differ(connection: Connection, present: dict[str, Present]) -> Problem | None:
+class _Rated:
+    """Counts the pulkas that were rated once more."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._done = 0
+
+    def add(self, pulkas: int) -> None:
+        """So many more."""
+        self._done += pulkas
+        self._progress(self._done)
+
+
+async def _changes_differ(connection: Connection, present: dict[str, Present], rated: _Rated) -> Problem | None:
     """The first change that differs; fills `present` with what everybody has after them."""
     known: dict[str, Rated] = {}
     results, changes = await connection.cursor(_RESULTS), await connection.cursor(_CHANGES)
@@ -75,6 +91,7 @@ async def _changes_differ(connection: Connection, present: dict[str, Present]) -
                 if one.rated:
                     pulkas = present[one.player][3] + 1 if one.player in present else 1
                     present[one.player] = (one.rating, one.deviation, one.volatility, pulkas, one.closed_at)
+        rated.add(len(page))
     if more := await changes.fetchrow():
         return Problem(0, "rows_differ", f"The rating of {more['player']} has a change by {more['table_id']}, which no result makes.")
     return None
@@ -93,10 +110,10 @@ async def _present_differ(connection: Connection, present: Mapping[str, Present]
     return None
 
 
-async def _restated_differ(connection: Connection) -> Problem | None:
+async def _restated_differ(connection: Connection, rated: _Rated) -> Problem | None:
     said = await rating_rows.said_anew(connection)
     for cause in said:
-        if wrong := await _by_one_differ(connection, cause, said):
+        if wrong := await _by_one_differ(connection, cause, said, rated):
             return wrong
     row = await connection.fetchrow(_OF_NOTHING)
     if row is None:
@@ -105,7 +122,7 @@ async def _restated_differ(connection: Connection) -> Problem | None:
     return Problem(0, "rows_differ", message)
 
 
-async def _by_one_differ(connection: Connection, cause: Restated, said: Sequence[Restated]) -> Problem | None:
+async def _by_one_differ(connection: Connection, cause: Restated, said: Sequence[Restated], rated: _Rated) -> Problem | None:
     """The first row about what `cause` changed that differs; a problem's `revision` is that of the correction or annulment."""
     seen: list[str] = []
     async with aclosing(rating_rows.changed_by(connection, cause, said)) as pages:
@@ -120,6 +137,7 @@ async def _by_one_differ(connection: Connection, cause: Restated, said: Sequence
             if more := sorted(found - set(made), key=lambda one: (one.closed_at, one.table_id, one.player)):
                 return await _restated_wrong(connection, cause, more[0], "told, and no result makes it")
             seen += tables
+            rated.add(len(tables))
     row = await connection.fetchrow(_OF_NO_PULKA, cause.table_id, cause.version, seen)
     return None if row is None else await _restated_wrong(connection, cause, RestatedChange(*row), "told, and no result makes it")
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import asyncpg
 import nats
 import pytest
 from click.testing import CliRunner
@@ -141,6 +142,28 @@ def test_a_checkpoint_is_signed_and_kept(club):
     assert said["checkpoints"] == {"verified": True, "signed": 2, "problems": []}
     assert (said["against"]["number"], said["against"]["key"]) == (1, club.key.public)
     assert club.told("verify", ONE, "--against", kept, "--key", club.key.public)["verified"]
+
+
+def test_a_leaf_of_an_old_checkpoint_is_compared_too(club, postgres_dsn, namespace):
+    """Changed in the rows, it is named with its table, and the exit status is 1, though newer checkpoints hold."""
+    for _ in range(2):
+        club.told("checkpoint")
+
+    async def tamper():
+        connection = await asyncpg.connect(postgres_dsn)
+        await connection.execute(f'UPDATE "{namespace}_proofs".leaves SET head = reverse(head) WHERE table_id = $1', TWO)
+        await connection.close()
+
+    asyncio.run(tamper())
+    message = f"The row of the leaf of table {TWO} in it is not what was signed."
+    said = club.told("verify", status=1)
+    assert said["checkpoints"] == {
+        "verified": False,
+        "signed": 2,
+        "problems": [{"revision": 1, "code": "rows_differ", "message": message}],
+    }
+    assert found(said) == {}
+    assert f"checkpoint 1: rows_differ: {message}" in club.run("verify").stdout
 
 
 def test_damage_that_no_chain_shows_is_named_by_the_kept_checkpoint(club):

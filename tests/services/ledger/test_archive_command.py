@@ -200,19 +200,22 @@ async def test_a_damaged_archive_is_named(run, played, tmp_path):
 
 
 async def test_an_archive_of_another_club_is_none_of_this_log_s(run, played, namespace, tmp_path):
-    """Beside a log that knows none of its tables it is refused with status 2, though other tables are missing; by itself it is verified."""
+    """Beside a log that knows none of its tables it is refused, though others are missing; alone it is verified; nothing is moved there."""
     assert played
     folder, other = tmp_path / "archive", tmp_path / "other"
-    await run("--older-than", 1, "--to", folder)
     foreign = await PlayedTable(MemoryLog(), 99, target=2).play()
     path = archive_files.write(other, 1, archive_files.Kept(tuple(foreign.commits), hash_of(foreign.commits[-1].data)))
+    mixing = await run("--older-than", 1, "--to", other)
+    assert isinstance(mixing.exception, CannotStart)
+    assert "does not belong to the log" in str(mixing.exception)
+    await run("--older-than", 1, "--to", folder)
     refused = await run("verify", other, "--json")
     assert isinstance(refused.exception, CannotStart)
     assert refused.exception.exit_code == 2
     assert refused.stdout == ""
     message = str(refused.exception)
     assert f"{other} does not belong to the log at nats://" in message
-    assert f"(PULKA_NAMESPACE {namespace}), which knows none of its 1 table" in message
+    assert f"(PULKA_NAMESPACE {namespace}), which knows none of the tables there (1)" in message
     assert "--files-only" in message
     alone = await run("verify", other, "--files-only", "--json")
     assert (alone.exit_code, [table["verified"] for table in json.loads(alone.stdout)["tables"]]) == (0, [True])

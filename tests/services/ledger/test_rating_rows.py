@@ -240,6 +240,10 @@ async def test_what_corrections_and_annulments_changed_is_held_against_the_resul
     changed += [f"UPDATE rating_restated SET annulled = NOT annulled WHERE {key}", f"DELETE FROM rating_restated WHERE {key}"]
     changed += [f"UPDATE rating_restated SET {name} = 'x' WHERE {key}" for name in ("player", "table_id", "cause")]
     changed += [f"UPDATE rating_restated SET cause_version = 17 WHERE {key}"]
+    told = []
+    assert await ratings_check.check(rows, told.append) == RatingsChecked(checked=True)
+    assert told == sorted(told)
+    assert told[-1] > sum(one.version == 1 and not one.unrated for one in versions), "each restatement rates pulkas once more"
     draw = random.Random(1)
     for statement in changed:
         for one in draw.sample(restated, 5):
