@@ -58,9 +58,10 @@ def rows(text):
 @asynccontextmanager
 async def cutting(port, *after):
     """A wire to `port` that is cut after so many bytes: one number a connection, later ones are left alone."""
-    limits = list(after)
+    limits, carried = list(after), set()
 
     async def carry(reader, writer):
+        carried.add(asyncio.current_task())
         far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
         left = limits.pop(0) if limits else 1 << 40
 
@@ -69,18 +70,23 @@ async def cutting(port, *after):
                 far_writer.write(data)
 
         asking = asyncio.create_task(ask())
-        while left > 0 and (data := await far_reader.read(min(left, 4096))):
-            writer.write(data)
-            left -= len(data)
-        await writer.drain()
-        asking.cancel()
-        (writer.transport.abort if left <= 0 else writer.close)()
-        far_writer.close()
-        await asyncio.gather(writer.wait_closed(), far_writer.wait_closed(), asking, return_exceptions=True)
+        try:
+            while left > 0 and (data := await far_reader.read(min(left, 4096))):
+                writer.write(data)
+                left -= len(data)
+            await writer.drain()
+        finally:
+            asking.cancel()
+            (writer.transport.abort if left <= 0 else writer.close)()
+            far_writer.close()
+            await asyncio.gather(writer.wait_closed(), far_writer.wait_closed(), asking, return_exceptions=True)
 
     server = await asyncio.start_server(carry, "127.0.0.1", 0)
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    for task in carried:
+        task.cancel()  # one that is kept alive for a further request
+    await asyncio.gather(*carried, return_exceptions=True)
 
 
 async def test_from_the_database_all_of_it_comes(played, command, tmp_path):
