@@ -7,7 +7,7 @@ transaction that idles.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
@@ -161,13 +161,20 @@ async def take(connection: Connection, stream: str, holder: str) -> Lease | None
     return None if epoch is None else Lease(stream, holder, epoch)
 
 
-async def renew(connection: Connection, lease: Lease) -> None:
-    """Say that the worker lives. Raises `LeaseLost`."""
-    found = await connection.fetchval(
-        "UPDATE lease SET renewed = clock_timestamp() WHERE stream = $1 AND epoch = $2 RETURNING epoch", lease.stream, lease.epoch
+async def renew(connection: Connection, lease: Lease, applied: int | None = None) -> None:
+    """Say that the worker lives. `applied`: the sequence at which the rows have to be, if that matters.
+
+    Raises `LeaseLost` when the epoch is another's, `CheckpointMoved` when the rows are elsewhere.
+    """
+    row = await connection.fetchrow(
+        """
+        UPDATE lease SET renewed = clock_timestamp() WHERE stream = $1 AND epoch = $2
+        RETURNING epoch, coalesce((SELECT sequence FROM checkpoint WHERE stream = $1), 0) AS applied
+        """,
+        lease.stream,
+        lease.epoch,
     )
-    if found is None:
-        raise LeaseLost(lease.stream)
+    _check(lease, row, applied)
 
 
 async def release(connection: Connection, lease: Lease) -> None:
@@ -187,6 +194,10 @@ async def lock(connection: Connection, lease: Lease, applied: int | None = None)
         """,
         lease.stream,
     )
+    _check(lease, row, applied)
+
+
+def _check(lease: Lease, row: Mapping[str, int] | None, applied: int | None) -> None:
     if row is None or row["epoch"] != lease.epoch:
         raise LeaseLost(lease.stream)
     if applied is not None and row["applied"] != applied:

@@ -205,7 +205,7 @@ class Worker:
                     elif self._last > self._sequence:
                         await self._step_over(connection, lease)
                 if now - renewed >= RENEW_S:
-                    await checkpoint.renew(connection, lease)
+                    await checkpoint.renew(connection, lease, self._sequence)  # rows may be put back while nobody plays
                     await self._clerk.attend(connection, lease)
                     renewed = now
                 if self._behind >= BEHIND_TICKS:

@@ -300,8 +300,12 @@ def test_what_is_wrong_is_told_in_a_sentence(error, reason, sentence):
     assert (status.classify(error), status.told(error)) == (reason, sentence)
 
 
-async def test_rows_that_are_put_back_under_a_live_worker(log, running, connection, schema, postgres_dsn):
-    """A worker whose rows are suddenly older ones writes no batch onto them: it goes on from where they are, and no commit is missing."""
+@pytest.mark.parametrize("played_on", [0, 10])
+async def test_rows_that_are_put_back_under_a_live_worker(log, running, connection, schema, postgres_dsn, played_on):
+    """A worker whose rows are suddenly older ones writes no batch onto them: it goes on from where they are, and no commit is missing.
+
+    It sees so by itself, even if nobody plays on.
+    """
     writer, arrival = Writer(log), Arrival()
     worker, _ = running.start(log, reached=arrival)
     await writer.spread(20, 3)
@@ -315,14 +319,15 @@ async def test_rows_that_are_put_back_under_a_live_worker(log, running, connecti
         await connection.execute("SELECT FROM lease FOR UPDATE")
         for table in kept:
             await connection.execute(f"DELETE FROM {table}; INSERT INTO {table} SELECT * FROM backup_{table}")
+    arrival.sequence = 0
     with structlog.testing.capture_logs() as lines:
-        await writer.spread(10, 2)
-        await arrival.at(60)
+        await writer.spread(played_on, 2)
+        await arrival.at(50 + played_on)
     assert [line["how"] for line in lines if line["event"] == "lease_lost"] == [
         "CheckpointMoved: LOBBY_0 was applied up to 50, the rows are at 20"
     ]
     assert worker.status().state == "following"
-    assert sum((await tallied(connection)).values()) == 60
+    assert sum((await tallied(connection)).values()) == 50 + played_on
     for table in kept:
         await connection.execute(f"DROP TABLE backup_{table}")
     await rebuild(log, Tally(), ("LOBBY_0",), postgres_dsn, schema + "_again")
