@@ -499,14 +499,18 @@ def wrong_checkpoint(line: dict, key: str | None) -> Iterator[tuple]:
         yield (None, 0, "checkpoint_signature", f"the signature of checkpoint {header['number']} does not hold")
 
 
-def wrong_leaf(leaf: list, kept: dict) -> Iterator[tuple]:
-    """What of a table as this file has it is not as the checkpoint has it; `kept` are hashes by table."""
+def wrong_leaf(leaf: list, kept: dict, cut: dict) -> Iterator[tuple]:
+    """What of a table as this file has it is not as the checkpoint has it; `kept` are hashes by table. A table in `cut` may end early: its
+    place there takes the revision up to which the checkpoint knows it.
+    """
     table, revision, head, tree = leaf
     hashes = kept[table]
     if hashes is None:
         return  # its own chain is broken, which has been said
     found = [hashes[at : at + 32] for at in range(0, len(hashes), 32)][:revision]
-    if len(found) < revision:
+    if len(found) < revision and table in cut:
+        cut[table] = revision
+    elif len(found) < revision:
         yield (table, len(found) + 1, "missing", f"the checkpoint has {revision} commits, this file {len(found)}")
     elif found[-1].hex() != head:
         yield (table, revision, "changed", "up to this revision the table is not the one in the checkpoint")
@@ -514,7 +518,7 @@ def wrong_leaf(leaf: list, kept: dict) -> Iterator[tuple]:
         yield (table, 0, "checkpoint_tree", "the checkpoint's tree over this table is not that of its commits")
 
 
-def wrong_proof(proof: dict, header: dict | None, kept: dict) -> Iterator[tuple]:
+def wrong_proof(proof: dict, header: dict | None, kept: dict, cut: dict) -> Iterator[tuple]:
     """What is wrong with the proof that a table is in the checkpoint."""
     table, path = proof["leaf"][0], proof["path"]
     try:
@@ -523,7 +527,7 @@ def wrong_proof(proof: dict, header: dict | None, kept: dict) -> Iterator[tuple]
         elif path["count"] != header["tables"] or root_from(leaf_entry(proof["leaf"]), path) != header["root"]:
             yield (table, 0, "proof", "this proof does not lead to the checkpoint's root")
         else:
-            yield from wrong_leaf(proof["leaf"], kept)
+            yield from wrong_leaf(proof["leaf"], kept, cut)
     except ValueError as wrong:
         yield (table, 0, "proof", f"this is no proof ({wrong})")
 
@@ -544,7 +548,7 @@ class Export:
 
     def __init__(self, path: Path) -> None:
         self.path, self.others, self.problems = path, [], []
-        self.count, self.commits, self.digest, self.ended = 0, 0, hashlib.sha256(), False
+        self.count, self.commits, self.digest, self.ended, self.hidden = 0, 0, hashlib.sha256(), False, set()
 
     def tables(self) -> Iterator[tuple]:
         """(table, its lines, how many are announced, head), one after another."""
@@ -591,6 +595,8 @@ class Export:
                 self.wrong(number, "counts or digest are not those of this file")
         elif "checkpoint" in read or "proof" in read:
             self.others.append(read)
+        elif read.get("hidden") is True:
+            self.hidden.add(read["table"])
         return read
 
     def wrong(self, number: int, why: str) -> None:
@@ -618,10 +624,10 @@ class Verdict:
 
     def __init__(self) -> None:
         self.kept, self.problems, self.deals, self.header, self.proved = {}, [], 0, None, 0
-        self.going_on, self.signed = [], False
+        self.going_on, self.signed, self.cut = [], False, {}
 
-    def table(self, table: str, found: list, hashes: bytes | None, deals: int, over: bool) -> None:  # noqa: FBT001 - one of a tuple
-        """One table's result."""
+    def table(self, table: str, found: list, hashes: bytes | None, deals: int, over: bool, *, hidden: bool) -> None:  # noqa: FBT001 - one of a tuple
+        """One table's result; `hidden`: the file says that commits of a deal in play are left out."""
         if table in self.kept:
             self.problems.append((table, 0, "added", "the file has this table twice"))
         self.kept[table] = hashes
@@ -629,13 +635,14 @@ class Verdict:
         self.deals += deals
         if not over:
             self.going_on.append(table)
+            self.cut.update({table: None} if hidden else {})
 
     def other(self, other: dict, key: str | None) -> None:
         """The checkpoint, or a proof."""
         if "checkpoint" in other:
             self.sign(other["checkpoint"], key)
         else:
-            self.held(other["proof"]["leaf"][0], list(wrong_proof(other["proof"], self.header, self.kept)))
+            self.held(other["proof"]["leaf"][0], list(wrong_proof(other["proof"], self.header, self.kept, self.cut)))
 
     def against(self, known: dict, key: str | None) -> None:
         """A checkpoint's file that was kept elsewhere."""
@@ -647,7 +654,7 @@ class Verdict:
         self.proved = 0  # by this one, which says the same of the tables or more
         for leaf in known["leaves"]:
             if leaf[0] in self.kept:
-                self.held(leaf[0], list(wrong_leaf(leaf, self.kept)))
+                self.held(leaf[0], list(wrong_leaf(leaf, self.kept, self.cut)))
 
     def sign(self, checkpoint: dict, key: str | None) -> None:
         """The checkpoint that tables are held against from here on; only one whose signature holds proves anything."""
@@ -659,41 +666,53 @@ class Verdict:
     def held(self, table: str, found: list) -> None:
         """A table was held against a checkpoint; one whose chain is broken is not proved by anything."""
         self.problems += found
-        self.proved += self.signed and not found and self.kept.get(table) is not None
+        self.proved += self.signed and not found and self.kept.get(table) is not None and self.cut.get(table) is None
 
 
 def check(path: str, key: str | None = None, against: str | None = None, processes: int = 1) -> dict:
     """The verdict on a file, as `--json` prints it."""
     export, verdict = Export(Path(path)), Verdict()
     for table, result in results(export, processes):
-        verdict.table(table, *result)
+        verdict.table(table, *result, hidden=table in export.hidden)
         if sys.stderr.isatty():
             print(f"\r{len(verdict.kept)} tables, {export.commits} commits", end="\r", file=sys.stderr)
     try:
         for other in export.others:
             verdict.other(other, key)
+    except UNREADABLE as wrong:
+        verdict.problems.append((None, 0, "checkpoint_unreadable", f"checkpoint or proof cannot be read ({type(wrong).__name__})"))
+    try:
         if against is not None:
             verdict.against(json.loads(Path(against).read_text(encoding="utf-8")), key)
     except UNREADABLE as wrong:
-        verdict.problems.append((None, 0, "checkpoint_unreadable", f"checkpoint or proof cannot be read ({type(wrong).__name__})"))
+        verdict.problems.append((None, 0, "checkpoint_unreadable", f"{against} is no checkpoint ({type(wrong).__name__})"))
+    if key and verdict.header is None:
+        verdict.problems.append((None, 0, "checkpoint_missing", "a key was given, and nothing here is signed by any"))
     problems = [dict(zip(("table", "revision", "code", "message"), problem)) for problem in export.problems + verdict.problems]
     header = verdict.header if isinstance(verdict.header, dict) else None
     about = header and {**{name: header.get(name) for name in ("number", "at", "key")}, "tables": verdict.proved}
     counts = {"tables": len(verdict.kept), "commits": export.commits, "deals": verdict.deals}
-    return {"verified": not problems, **counts, "going_on": verdict.going_on, "checkpoint": about, "problems": problems}
+    beyond = {table: revision for table, revision in verdict.cut.items() if revision is not None}
+    goes_on = {"going_on": verdict.going_on, "not_compared": beyond}
+    return {"verified": not problems, **counts, **goes_on, "checkpoint": about, "problems": problems}
 
 
 def refused(path: Path) -> str | None:
-    """What there is in place of an export: a server's problem document (RFC 9457), another's JSON, a page for people."""
+    """What there is in place of an export: nothing, a server's problem document (RFC 9457), another's JSON or text, a page for people."""
     with path.open("rb") as file:
-        begin = file.read(65_536)  # bytes; a problem document has some hundred
+        begin = file.read(65_536).strip()  # bytes; a problem document has some hundred
+    if begin[:2] == b"\x1f\x8b" or b'"pulka_export":' in begin or b'"table":' in begin:
+        return None  # an export, be it a damaged one
     try:
         told = json.loads(begin)
     except UNREADABLE:
-        return "it is a page for people" if begin.lstrip()[:1] == b"<" else None
+        told = None
     if isinstance(told, dict) and "code" in told:
         return f"the server refused: {told['code']}: {told.get('detail')}"
-    return "it holds one piece of JSON, and that is another's" if isinstance(told, dict) and "error" in told else None
+    if begin[:1] == b"{" and b'"signed":' in begin:
+        return "it is a checkpoint, which tables are held against with --against"
+    kinds = {b"": "it is empty", b"<": "it is a page for people"}
+    return kinds.get(begin[:1], "it holds one piece of JSON, and that is another's" if told is not None else "it is another's text")
 
 
 def main() -> int:
@@ -710,8 +729,8 @@ def main() -> int:
     for path in map(Path, filter(None, (chosen.export, chosen.against))):
         if not path.is_file():
             options.error(f"{path} is a folder" if path.is_dir() else f"no such file: {path}")
-        if (told := refused(path)) is not None:
-            options.error(f"{path} is no export: {told}")
+    if (told := refused(Path(chosen.export))) is not None:
+        options.error(f"{chosen.export} is no export: {told}")
     verdict = check(chosen.export, chosen.key, chosen.against, chosen.processes)
     if chosen.json:
         print(json.dumps(verdict, ensure_ascii=False))
@@ -737,7 +756,11 @@ def tell(verdict: dict) -> None:
         where = f"{wrong['table']} revision {wrong['revision']}: " if wrong["table"] else ""
         kinds.setdefault((wrong["table"], wrong["code"]), []).append(f"{where}{wrong['code']}: {wrong['message']}")
     goes_on = [f"{table} goes on: checked as far as it is here" for table in verdict["going_on"]]
-    for lines in (*kinds.values(), goes_on):
+    beyond = [
+        f"{table} is in the checkpoint up to revision {revision}; here a deal in play is left out, as it says: compare it when that is over"
+        for table, revision in verdict["not_compared"].items()
+    ]
+    for lines in (*kinds.values(), goes_on, beyond):
         print("".join(f"{line}\n" for line in listed(lines)), end="")
     counts = counted(verdict["tables"], "table"), counted(verdict["commits"], "commit"), counted(verdict["deals"], "revealed deal")
     print(", ".join(counts))
@@ -747,7 +770,7 @@ def tell(verdict: dict) -> None:
     elif about:
         print(f"checkpoint {about['number']} proves none of them")
     else:
-        print("no checkpoint: nothing proves that no end is missing")
+        print("no checkpoint: nothing proves that no end is missing, or that it was not all written anew")
     print("OK" if verdict["verified"] else "NOT OK")
 
 

@@ -66,8 +66,8 @@ async def _exported(settings: Settings, path: Path, table_id: str | None, *, pri
             file.write(writer.header(int(time.time() * 1000)))
             task = bar.add_task("tables", total=await _count(at) if table_id is None else 1)
             async with aclosing(_chosen(at, table_id, private=private)) as chosen:
-                async for place, records in chosen:
-                    file.write(writer.table(place.id, [recorded.data for recorded in records]))
+                async for place, records, hidden in chosen:
+                    file.write(writer.table(place.id, [recorded.data for recorded in records], hidden=hidden))
                     written.append(leaf_of(place.id, [hash_of(recorded.data) for recorded in records]))
                     commits += len(records)
                     bar.advance(task)
@@ -87,20 +87,24 @@ async def _count(at: Access) -> int:
     return found
 
 
-async def _chosen(at: Access, table_id: str | None, *, private: bool) -> AsyncGenerator[tuple[Address, list[Recorded]], None]:
-    """The tables with what of them is open now. Raises `CannotStart` for one table of which nothing is."""
+async def _chosen(at: Access, table_id: str | None, *, private: bool) -> AsyncGenerator[tuple[Address, list[Recorded], bool], None]:
+    """The tables with what of them is open now, and whether there is more. Raises `CannotStart` for one table of which nothing is."""
     if table_id is not None:
-        records = open_part(await at.log.read(address.table(table_id)))
-        if not records:
+        records = await at.log.read(address.table(table_id))
+        shown = open_part(records)
+        if not shown:
             raise CannotStart(f"the log knows no table {table_id}")
-        yield address.table(table_id), records
+        yield address.table(table_id), shown, len(shown) < len(records)
         return
     async with aclosing(tables_in(at.log, TABLE_STREAMS)) as found:
         async for place in found:
             async with at.readers.reading() as connection:
                 known = (await tables.load(connection, [place.id])).get(place.id)
-            if known is not None and (known.open_to_all or private) and (records := open_part(await at.log.read(place))):
-                yield place, records
+            if known is None or not (known.open_to_all or private):
+                continue
+            records = await at.log.read(place)
+            if shown := open_part(records):
+                yield place, shown, len(shown) < len(records)
 
 
 async def _proofs(at: Access, written: list[Leaf]) -> tuple[Signed | None, list[Any]]:

@@ -70,6 +70,7 @@ class _TableLine(msgspec.Struct, frozen=True, omit_defaults=True):
     commits: int
     head: str
     sequences: tuple[int, ...] = ()
+    hidden: bool = False
 
 
 class _End(msgspec.Struct, frozen=True):
@@ -102,15 +103,18 @@ class ExportWriter:
         """The first line."""
         return self._taken(_encode(ExportHeader(pulka_export=FORMAT, at=at, kind=kind)) + b"\n")
 
-    def table(self, table_id: str, commits: Sequence[bytes], sequences: Sequence[int] = ()) -> bytes:
-        """A table with at least one commit. Raises `ValueError` for a commit that is no line of text: it was never stored so."""
+    def table(self, table_id: str, commits: Sequence[bytes], sequences: Sequence[int] = (), *, hidden: bool = False) -> bytes:
+        """A table with at least one commit; `hidden`: those of a deal that is not revealed are left out.
+
+        Raises `ValueError` for a commit that is no line of text: it was never stored so.
+        """
         if not commits or (sequences and len(sequences) != len(commits)):
             raise ValueError("a table has commits, and as many sequences or none")
         if any(b"\n" in data for data in commits):
             raise ValueError(f"a commit of {table_id} has a line feed in it: nothing of ours writes such a one")
         self._tables += 1
         self._commits += len(commits)
-        about = _TableLine(table_id, table(table_id).stream, len(commits), hash_of(commits[-1]), tuple(sequences))
+        about = _TableLine(table_id, table(table_id).stream, len(commits), hash_of(commits[-1]), tuple(sequences), hidden)
         return self._taken(b"\n".join([_encode(about), *commits, b""]))
 
     def checkpoint(self, checkpoint: Signed) -> bytes:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events import checkpoint_document as document
 from shared.events.commit import decode
+from shared.events.export_file import ExportWriter
 from tests.audit import stranger, vectors
 from tests.services.ledger.test_adjudicated import TERMS, Misplayed
 
@@ -122,7 +123,7 @@ def test_the_command_line(tmp_path):
     packed.write_bytes(gzip.compress(whole)[:-200])
     assert run(packed).returncode == 1
     packed.write_bytes(b"")
-    assert run(packed).returncode == 1
+    assert run(packed).returncode == 2
 
 
 def test_only_what_is_proved_is_said(tmp_path):
@@ -161,12 +162,54 @@ def test_what_is_no_export_is_said_to_be_none(tmp_path):
         ((refused,), "the server refused: no_such_table: The books know no pulka of that id."),
         ((_written(tmp_path / "page", b"<!doctype html><title>502</title>"),), "it is a page for people"),
         ((_written(tmp_path / "other", b'{"error":1}'),), "that is another's"),
+        ((_written(tmp_path / "text", b"hello"),), "another's text"),
+        ((_written(tmp_path / "empty", b""),), "it is empty"),
+        ((_kept(tmp_path, *next(iter(stranger.played(37, deals=1).items()))),), "it is a checkpoint"),
         ((tmp_path,), "is a folder"),
         ((path, "--key", "00"), "a public key is 64 hex digits"),
     ):
         done = run(*arguments)
         assert (done.returncode, said in done.stderr, done.stdout) == (2, True, "")
     assert "exit status: 0" in run("--help").stdout
+
+
+def test_a_key_that_nothing_is_signed_by_proves_nothing(tmp_path):
+    """Whoever gives a key wants a signature: a file from which the checkpoint was taken is not in order for him."""
+    path = _written(tmp_path / "export", stranger.exported(stranger.played(37, deals=1)))
+    done = run(path, "--key", stranger.KEY.public)
+    assert (done.returncode, "checkpoint_missing" in done.stdout, "NOT OK" in done.stdout) == (1, True, True)
+    assert "written anew" in run(path).stdout
+
+
+def test_a_deal_that_is_left_out_is_not_called_missing(tmp_path):
+    """Where the file says so, what a checkpoint knows beyond it is named as not compared; where it does not, it is missing."""
+    ((table, commits),) = stranger.played(37, deals=2).items()
+    cut = commits[: next(at for at, data in enumerate(commits) if b'"DealStarted"' in data)]
+    kept, path = _kept(tmp_path, table, commits), tmp_path / "export"
+    verdict = _compared(path, table, cut, kept, hidden=True)
+    assert (verdict["verified"], verdict["not_compared"], verdict["checkpoint"]["tables"]) == (True, {table: len(commits)}, 0)
+    assert "compare it when that is over" in run(path, "--against", kept).stdout
+    verdict = _compared(path, table, cut, kept, hidden=False)
+    assert [(one["revision"], one["code"]) for one in verdict["problems"]] == [(len(cut) + 1, "missing")]
+
+
+def test_nothing_is_left_out_of_a_table_that_is_over(tmp_path):
+    """A file that says so all the same is not believed."""
+    ((table, commits),) = stranger.played(11).items()
+    kept = _kept(tmp_path, table, [*commits, commits[-1]])
+    verdict = _compared(tmp_path / "export", table, commits, kept, hidden=True)
+    assert [(one["revision"], one["code"]) for one in verdict["problems"]] == [(len(commits) + 1, "missing")]
+
+
+def _kept(folder, table, commits):
+    tables = {table: commits}
+    return _written(folder / "kept", document.kept_text(stranger.signed(tables), stranger.leaves(tables)))
+
+
+def _compared(path, table, commits, against, *, hidden):
+    writer = ExportWriter()
+    path.write_bytes(b"".join([writer.header(1), writer.table(table, commits, hidden=hidden), writer.end()]))
+    return stranger.verify().check(str(path), against=str(against))
 
 
 def test_a_table_that_goes_on_is_named(tmp_path):
@@ -226,7 +269,7 @@ def test_it_proves_as_published():
     proof = about["proof"]
     assert program.root_from(bytes.fromhex(proof["commit"]), proof["in_table"]) == proof["leaf"][3]
     known = {proof["leaf"][0]: b"".join(map(bytes.fromhex, about["hashes"][proof["leaf"][0]]))}
-    assert list(program.wrong_proof({"leaf": proof["leaf"], "path": proof["in_checkpoint"]}, header, known)) == []
+    assert list(program.wrong_proof({"leaf": proof["leaf"], "path": proof["in_checkpoint"]}, header, known, {})) == []
     assert list(program.wrong_checkpoint(about["checkpoint"], stranger.KEY.public)) == []
 
 
