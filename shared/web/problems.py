@@ -19,6 +19,7 @@ from litestar.exceptions import HTTPException, ValidationException
 
 from shared.eventlog.aggregates import Mismatch, QueueFull
 from shared.eventlog.port import CommitTooLarge, Conflict, LogError, NotInArchive, OutcomeUnknown, StorageFull
+from shared.events.upcast import NewerSchema
 from shared.rules.refusal import Malformed, Refused
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -130,6 +131,7 @@ _TROUBLE: Final[tuple[tuple[tuple[type[Exception], ...], int, str, str], ...]] =
     ((Conflict,), 409, "lost_race", "Others were faster, several times in a row; nothing was decided."),
     ((NotInArchive,), 503, "not_in_archive", "The table has left the log, and the archive that it went to is not at hand here."),
     ((LogError,), 503, "unavailable", "The log cannot be reached; nothing was decided."),
+    ((NewerSchema,), 503, "unavailable", "A newer program has written here, and this one cannot read it; its operator has to start the newer one."),
     (_POSTGRES_AWAY, 503, "unavailable", "A server that is needed cannot be reached; nothing was decided."),
 )
 """What the servers can answer; the first row that fits holds."""

@@ -13,9 +13,10 @@ from services.table.view import view
 from shared.eventlog.aggregates import Committed, Mismatch, Nothing, RefusedAt, Request
 from shared.eventlog.memory import MemoryLog
 from shared.events import address
-from shared.events.commit import decode
+from shared.events.commit import SCHEMA, decode, encode
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
+from shared.events.upcast import NewerSchema
 from shared.rules import pulka as match
 from shared.rules.cards import hand_text
 from shared.rules.exposed import lying
@@ -30,6 +31,7 @@ from shared.rules.game_events import (
 )
 from shared.rules.incidents import Claim as Claimed
 from shared.rules.moves import Bid, Cut, Play, Seed
+from shared.web.problems import problem_of
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 
 FEDERATION = {"preset": "federation", "ends_when": "deals:12"}
@@ -281,3 +283,17 @@ async def test_moves_of_a_table_that_never_began_are_refused_without_an_event():
     outcome = await playing.tables.move(TABLE_ID, "ann", Play("AS"), None, Request(command_id="k", actor="ann", digest="", now=1))
     assert (outcome.refused.code, outcome.revision) == ("not_seated", 0)
     assert await playing.log.head(address.table(TABLE_ID)) is None
+
+
+async def test_what_a_newer_program_wrote_is_not_to_be_had_here():
+    """A table with a commit of a later schema is no fault of its reader, nor unforeseen: 503, and who has to do what."""
+    playing = await Playing().open()
+    loaded = await playing.tables.load(TABLE_ID)
+    newest = decode((await playing.log.read(loaded.address))[-1].data)
+    later = msgspec.structs.replace(newest, schema=SCHEMA + 1, revision=loaded.revision + 1, prev_hash=loaded.head_hash)
+    await playing.log.append(loaded.address, encode(later), loaded.sequence)
+    with pytest.raises(NewerSchema) as newer:
+        await Tables(playing.log, TableCodec(KEYS)).load(TABLE_ID)
+    problem = problem_of(newer.value)
+    assert (problem.status_code, problem.code) == (503, "unavailable")
+    assert "newer program" in problem.detail
