@@ -131,7 +131,7 @@ _TROUBLE: Final[tuple[tuple[tuple[type[Exception], ...], int, str, str], ...]] =
     ((Conflict,), 409, "lost_race", "Others were faster, several times in a row; nothing was decided."),
     ((NotInArchive,), 503, "not_in_archive", "The table has left the log, and the archive that it went to is not at hand here."),
     ((LogError,), 503, "unavailable", "The log cannot be reached; nothing was decided."),
-    ((NewerSchema,), 503, "unavailable", "A newer program has written here, and this one cannot read it; its operator has to start the newer one."),
+    ((NewerSchema,), 503, "unavailable", "A newer program has written here; this one cannot read it and is to be replaced."),
     (_POSTGRES_AWAY, 503, "unavailable", "A server that is needed cannot be reached; nothing was decided."),
 )
 """What the servers can answer; the first row that fits holds."""
