@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import asyncpg
-import structlog
 from litestar import Router
 
 from services.lobby.api import player_routes
 from services.lobby.database import Database
 from services.lobby.desk import Desk
 from services.lobby.erasure_api import erasure_routes
+from services.lobby.erasures import Erasures
 from services.lobby.passwords import Passwords
 from services.lobby.players import Players
 from services.lobby.progress import Progress
@@ -25,15 +25,12 @@ from shared.events.address import LOBBY_STREAMS
 from shared.projections.history import RefusedToRun
 from shared.projections.projection import schema_of
 from shared.projections.projector import Projector
-from shared.projections.status import PASSING
 from shared.web.application import now_ms
 from shared.web.auth import Tokens, master_keys
 from shared.web.log_connection import connected_log
 from shared.web.problems import unavailable
 from shared.web.service import CannotStart, ServersUnreachable, Service
 from shared.web.settings import Settings, masked
-
-log = structlog.get_logger(__name__)
 
 
 def create(settings: Settings) -> Service:
@@ -54,6 +51,7 @@ class Lobby:
         self._log: JetStreamLog | None = None
         self._projector: Projector | None = None
         self._progress: Progress | None = None
+        self._erasures: Erasures | None = None
         self._desk: Desk | None = None
 
     async def start(self) -> None:
@@ -75,15 +73,9 @@ class Lobby:
         tokens = Tokens(self._keys)
         players = Players(event_log, self._keys, vault, tokens, Passwords())
         reads = Reads(self._database, vault, players, schema)
-        await self._keep_erased(vault, reads)
+        self._erasures = Erasures(event_log, vault, reads, self._projector.at_least)
+        await self._erasures.start()
         self._desk = Desk(event_log, players, Tables(event_log, self._keys), reads, self._projector.at_least, tokens, now_ms)
-
-    async def _keep_erased(self, vault: Vault, reads: Reads) -> None:
-        """Destroy keys that came back: a crash had come before, or the vault was restored from an older backup."""
-        try:
-            await vault.destroy(await reads.erased())
-        except PASSING as away:
-            log.warning("erasures_not_checked", reason=type(away).__name__)  # with Postgres away no key can be read either
 
     def desk(self) -> Desk:
         """What the handlers work with; raises 503 before the start and after the stop."""
@@ -101,6 +93,8 @@ class Lobby:
     async def stop(self) -> None:
         """Close everything, also what a start that failed has left."""
         self._desk = None
+        if self._erasures is not None:
+            await self._erasures.stop()
         if self._progress is not None:
             await self._progress.stop()
         if self._projector is not None:

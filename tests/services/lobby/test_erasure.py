@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from pathlib import Path
@@ -10,8 +11,9 @@ import asyncpg
 import msgspec
 import pytest
 
-from services.lobby import main
+from services.lobby import erasures, main
 from services.lobby.players import address_of
+from services.lobby.projection import LobbyRows
 from shared.events.chain import verify_chain
 from shared.events.commit import decode
 from shared.events.keys import MasterKeys
@@ -19,6 +21,7 @@ from shared.events.lobby_events import PlayerErased
 from shared.events.personal import PersonKeys, open_personal
 from shared.events.sealed import Sealed, TamperedBox
 from shared.events.upcast import stored_lobby_events
+from shared.projections.projection import schema_of
 from shared.web.auth import OPERATE, Tokens
 from tests.services.lobby.conftest import Person
 
@@ -85,8 +88,9 @@ async def test_an_operator_erases_a_player_once(operator, sign_up, log):
         assert (await operator.post(f"/players/{nobody}/erasure", status=404))["code"] == "no_such_player"
 
 
-async def test_a_key_that_comes_back_is_destroyed_again(sign_up, vault, settings, lobby):
-    """A vault restored from an older backup forgets the erased ones as soon as the lobby starts."""
+@pytest.mark.parametrize("rows", ["that know", "that have to learn"])
+async def test_a_key_that_comes_back_is_destroyed_again(sign_up, vault, settings, lobby, rows):
+    """A vault restored from an older backup forgets the erased ones as soon as the lobby starts, though its rows be as old."""
     anna = await sign_up("Anna")
     kept = await vault.fetchrow("SELECT person, wrapped FROM person_keys WHERE person = $1", anna.id)
     answer = await anna.delete("/me")
@@ -94,9 +98,29 @@ async def test_a_key_that_comes_back_is_destroyed_again(sign_up, vault, settings
     await vault.execute("INSERT INTO person_keys VALUES ($1, $2)", *kept)
     await lobby.drain()
     await lobby.stop()
+    if rows == "that have to learn":
+        await vault.execute(f'DROP SCHEMA "{schema_of(LobbyRows(), settings.namespace)}" CASCADE')
     again = main.create(settings)
     await again.start()
     try:
         assert await vault.fetchval("SELECT count(*) FROM person_keys WHERE person = $1", anna.id) == 0
     finally:
         await again.stop()
+
+
+async def test_a_key_that_comes_back_under_a_running_lobby(sign_up, vault, settings, monkeypatch):
+    """A crash before it, Postgres that was away, or a vault that is put back meanwhile: the next look destroys it."""
+    monkeypatch.setattr(erasures, "AGAIN_S", 0.01)
+    running = main.create(settings)
+    await running.start()
+    try:
+        anna = await sign_up("Anna")
+        kept = await vault.fetchrow("SELECT person, wrapped FROM person_keys WHERE person = $1", anna.id)
+        answer = await anna.delete("/me")
+        await anna.get(f"/tables?at_least={answer['position']}")
+        await vault.execute("INSERT INTO person_keys VALUES ($1, $2)", *kept)
+        async with asyncio.timeout(20):
+            while await vault.fetchval("SELECT count(*) FROM person_keys WHERE person = $1", anna.id):  # noqa: ASYNC110 - Postgres sets no Event
+                await asyncio.sleep(0.01)
+    finally:
+        await running.stop()
