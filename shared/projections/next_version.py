@@ -148,7 +148,8 @@ class NextVersion:
             await _analyze(control, schema)
             while True:
                 try:
-                    await self._catch_up(control, live, filling)  # what was played meanwhile: little is left for when its workers are held
+                    # what was played meanwhile, however long that takes: little is left for when the old version's workers are held
+                    await _while_open(control, self._catch_up(control, live, filling, None))
                     await self._switch(control, live, version, filling)
                 except (TimeoutError, asyncpg.LockNotAvailableError):  # the log or a worker was slow: the old version goes on meanwhile
                     await asyncio.sleep(AGAIN_S)
@@ -166,7 +167,7 @@ class NextVersion:
             await control.execute(f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_MS}")
             if live is not None:  # its workers stand before their next batch
                 await control.execute(f'LOCK TABLE "{self._versions.schema(live.number)}".lease IN EXCLUSIVE MODE')
-            before = await self._catch_up(control, live, filling)
+            before = await self._catch_up(control, live, filling, CATCH_UP_S)
             marks = await _positions(control, self._versions.schema(version.number))
             if any(marks.get(stream, 0) < sequence for stream, sequence in before.items()):
                 raise Behind(f"version {version.number} is at {marks}, version {live and live.number} at {before}")
@@ -175,12 +176,14 @@ class NextVersion:
                 await self._versions.retire(control, live, self._streams)
             await self._versions.switch(control, version, live, marks)
 
-    async def _catch_up(self, control: Connection, live: Version | None, filling: Filling) -> Mapping[str, int]:
-        """Bring the new version to where the old one is; returns where that is. Raises `TimeoutError`: what was done is kept."""
+    async def _catch_up(self, control: Connection, live: Version | None, filling: Filling, limit: float | None) -> Mapping[str, int]:
+        """Bring the new version to where the old one is; returns where that is. Raises `TimeoutError` after `limit` seconds: what was done
+        is kept.
+        """
         if live is None:
             return {}
         shown = await _positions(control, self._versions.schema(live.number))
-        async with asyncio.timeout(CATCH_UP_S):
+        async with asyncio.timeout(limit):
             await filling.reach(shown)
         return shown
 
@@ -229,7 +232,7 @@ class NextVersion:
         return dropped
 
 
-async def _while_open(control: Connection, work: Coroutine[Any, Any, None]) -> None:
+async def _while_open(control: Connection, work: Coroutine[Any, Any, object]) -> None:
     """Do `work` as long as `control` is open: with it goes the lock, and another may begin. Raises `RightLost`."""
     lost = asyncio.Event()
     control.add_termination_listener(lambda _: lost.set())

@@ -10,12 +10,13 @@ is always finished (5.4.18). Who is entitled is for the table service to say.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Final
 
 import msgspec
 
 from shared.rules import amount
-from shared.rules.amount import Amount, written
+from shared.rules.amount import LARGEST, Amount, exact, written
 from shared.rules.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
 from shared.rules.game_events import Event, PulkaClosed
 from shared.rules.pulka_state import Pulka
@@ -72,7 +73,19 @@ def correct(pulka: Pulka, author: str, amounts: Sequence[Amount], reason: str) -
         return Refused("not_zero_sum", "4.2.14", f"What some win others lose; these amounts sum to {written(sum(amounts))}.")
     if not any(amounts):
         return Refused("nothing_to_correct", "4.2.16", "Amounts of nothing correct nothing.")
+    if any(abs(number) > LARGEST or number.denominator > FINEST for number in _together(pulka, amounts)):
+        return Refused(
+            "corrections_out_of_bounds",
+            "4.2.16",
+            f"All corrections of a pulka together come to at most {LARGEST} whists a seat, in parts of at most {FINEST}.",
+        )
     return (ResultCorrected(len(pulka.corrections) + 1, tuple(str(written(number)) for number in amounts), author, reason),)
+
+
+def _together(pulka: Pulka, amounts: Sequence[Amount]) -> list[Amount]:
+    """What each seat is corrected by with `amounts` too."""
+    earlier = [[amount.read(text, "amounts") for text in one.amounts] for one in pulka.corrections]
+    return [exact(sum(seat, Fraction(0))) for seat in zip(amounts, *earlier, strict=True)]
 
 
 def annul(pulka: Pulka, author: str, reason: str) -> tuple[Event, ...] | Refused:

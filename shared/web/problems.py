@@ -77,6 +77,7 @@ TITLES: Final[Mapping[str, str]] = {
     "not_closed": "The pulka is not settled yet",
     "not_zero_sum": "The amounts do not sum to zero",
     "nothing_to_correct": "The amounts change nothing",
+    "corrections_out_of_bounds": "The corrections together are too large or too fine",
     "not_the_host": "Only the table's host may do this",
     "not_your_hand": "The next card comes from another hand",
     "not_your_turn": "It is another player's turn",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from shared.rules import corrections
+from shared.rules import amount, corrections
 from shared.rules import pulka as match
 from shared.rules.convention import PRESETS, resolve
 from shared.rules.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
@@ -75,6 +75,16 @@ def test_4_2_14_what_some_win_others_lose():
 def test_a_correction_of_nothing_is_refused():
     """Nothing would happen by it, and what makes no event cannot be repeated safely."""
     given().when_corrected(0, 0, 0).then_refused("nothing_to_correct", "4.2.16")
+
+
+def test_4_2_16_corrections_together_stay_within_bounds():
+    """However fine or large each of them may be: what they sum to has a denominator that can be stored and read, and is no astronomic number."""
+    first = ResultCorrected(1, ("1/9973", "0", "-1/9973"), DESK, WHY)
+    given(first).when_corrected("1/9967", 0, "-1/9967").then_refused("corrections_out_of_bounds", "4.2.16")
+    given(first).when_corrected("2/9973", 0, "-2/9973").then(ResultCorrected(2, ("2/9973", "0", "-2/9973"), DESK, WHY))
+    most = ResultCorrected(1, (str(amount.LARGEST), str(-amount.LARGEST), "0"), DESK, WHY)
+    given(most).when_corrected(1, -1, 0).then_refused("corrections_out_of_bounds", "4.2.16")
+    given(most).when_corrected(-1, 1, 0).then(ResultCorrected(2, ("-1", "1", "0"), DESK, WHY))
 
 
 def test_every_seat_has_a_number():
@@ -171,7 +181,9 @@ def test_4_2_14_a_correction_is_accepted_if_and_only_if_it_sums_to_zero(parts):
     closed = Pulka(table_id="0-" + "a" * 26, status="over", players=len(parts) + 1)
     whole = (*parts, -sum(parts, Fraction(0)))
     outcome = corrections.correct(closed, DESK, whole, WHY)
-    if any(whole):
+    if whole[-1].denominator > corrections.FINEST:
+        assert outcome.code == "corrections_out_of_bounds"
+    elif any(whole):
         (event,) = outcome
         assert sum(map(Fraction, event.amounts)) == 0
         assert tuple(map(Fraction, event.amounts)) == whole

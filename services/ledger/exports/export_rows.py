@@ -229,10 +229,11 @@ async def _score_files(connection: Connection, scope: Scope, place: Place, size:
 async def _files_of(connection: Connection, table: Table, last_deal: int, revision: int, status: str) -> list[dict[str, Any]]:
     """One score file a section, as far as deal `last_deal` and commit `revision`, which left the pulka in this `status`."""
     played: list[Score] = await score_sheet.read(connection, table.table_id, last_deal)
-    parted = [section for section in await sections.read(connection, table, table.deal) if section.first_deal <= last_deal]
-    ends = [*(section.first_deal for section in parted[1:]), last_deal + 1]
+    every = await sections.read(connection, table, table.deal)
+    parted = [section for section in every if section.first_deal <= last_deal]
+    ends = [*(section.first_deal for section in every[1:]), table.deal + 1]  # who keeps the sheet himself may write in the deal after it
     files: list[dict[str, Any]] = []
-    for number, (section, end) in enumerate(zip(parted, ends, strict=True), start=1):
+    for number, (section, end) in enumerate(zip(parted, ends, strict=False), start=1):
         kept = await own_entries.kept(connection, table, section, end - 1, before=revision + 1)
         own = [score for score in played if section.first_deal <= score.deal < end]
         file = deal_history.score_file(table, section, own, kept)
