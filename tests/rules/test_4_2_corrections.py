@@ -78,7 +78,7 @@ def test_a_correction_of_nothing_is_refused():
 
 
 def test_4_2_16_corrections_together_stay_within_bounds():
-    """However fine or large each of them may be: what they sum to has a denominator that can be stored and read, and is no astronomic number."""
+    """However fine or large each of them may be, what they sum to can be stored and read: neither finer nor larger than one may be."""
     first = ResultCorrected(1, ("1/9973", "0", "-1/9973"), DESK, WHY)
     given(first).when_corrected("1/9967", 0, "-1/9967").then_refused("corrections_out_of_bounds", "4.2.16")
     given(first).when_corrected("2/9973", 0, "-2/9973").then(ResultCorrected(2, ("2/9973", "0", "-2/9973"), DESK, WHY))
