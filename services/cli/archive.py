@@ -201,16 +201,20 @@ async def _archiver(settings: Settings, folder: Path, author: str, *, elsewhere:
 
 
 async def _listed(settings: Settings, folder: Path, older_than: int, *, elsewhere: bool) -> dict[str, Any]:
-    """Which tables a run would take."""
+    """Which tables a run would take, and which it would leave, as far as the books alone tell."""
     tables: list[str] = []
+    left: list[Moved] = []
     commits = 0
     async with _archiver(settings, folder, OPERATOR, elsewhere=elsewhere, writes=False) as archiver:
+        held = await archiver.held_back()
         async for table_id, revision in archiver.due(older_than):
+            if table_id in held:
+                left.append(held[table_id])
+                continue
             tables.append(table_id)
             commits += revision
-            click.echo(table_id, err=True)
         in_play = await archiver.in_play(older_than)
-    return {"archived": 0, "due": len(tables), "commits": commits, "tables": tables, "left": [], "in_play": in_play}
+    return {"archived": 0, "due": len(tables) + len(left), "commits": commits, "tables": tables, "left": left, "in_play": in_play}
 
 
 async def _moved(settings: Settings, folder: Path, older_than: int, author: str, *, elsewhere: bool) -> dict[str, Any]:
@@ -276,11 +280,13 @@ def _say_next(settings: Settings, folder: Path) -> None:
 def _say(done: dict[str, Any], *, dry_run: bool) -> None:
     for table_id in done["in_play"]:
         click.echo(f"{table_id}: stays in the log: it is in play")
-    if dry_run:
-        click.echo(f"{counted(done['due'], 'table')} with {counted(done['commits'], 'commit')} would be archived")
-        return
     for left in done["left"]:
-        click.echo(f"{left.table}: left in the log: {left.reason}: {left.detail}")
+        click.echo(f"{left.table}: {'stays' if dry_run else 'left'} in the log: {left.reason}: {left.detail}")
+    if dry_run:
+        for table_id in done["tables"]:
+            click.echo(f"{table_id}: would be archived")
+        click.echo(f"{counted(len(done['tables']), 'table')} with {counted(done['commits'], 'commit')} would be archived")
+        return
     click.echo(
         f"{counted(done['archived'], 'table')} with {counted(done['commits'], 'commit')} archived, {len(done['left'])} left in the log"
     )

@@ -92,7 +92,7 @@ def export(  # noqa: PLR0913 - a parameter an option
 def _told_of_nobody(player: str | None, rows: int) -> None:
     """An id with a slip of the pen gives an empty file, as a player without pulkas does."""
     if player is not None and not rows:
-        click.echo(f"the books know nothing of {player} that you may see", err=True)
+        click.echo(f"There is nothing of a player with the id {player} that you may see.", err=True)
 
 
 # ---- where it comes from -----------------------------------------------------------------------------------------------
@@ -120,8 +120,9 @@ def _require_free(out: Path, *, resume: bool) -> None:
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
             raise CannotStart(f"{path} is no regular file; an export is not written there")
     if out.exists():
-        whole = f", or is that export, whole; then {out.name + PARTIAL} can go" if resume else ""
-        raise CannotStart(f"{out} exists; an export is not written over anything{whole}")
+        left = out.with_name(out.name + PARTIAL).exists()  # the whole file took its name, and its part was not removed yet
+        told = f"; if it is that export, whole, {out.name + PARTIAL} can go" if resume and left else ""
+        raise CannotStart(f"{out} exists; an export is not written over anything{told}")
 
 
 async def _through(fetch: Fetch, form: Form, out: IO[bytes]) -> int:

@@ -37,14 +37,19 @@ def stats(player: str, convention: str | None, players: int | None, url: str | N
     path = f"/v1/ledger/players/{quote(player, safe='')}"
     figures = _asked(url, f"{path}/stats", convention=convention, players=players)
     rated = _asked(url, f"{path}/ratings", limit=1)["rating"]
-    if not figures["whists"]["deals"] and not rated and convention is None and players is None:
-        click.echo(f"the books know nothing of {player} that everybody may see", err=True)
+    nothing = not figures["whists"]["deals"]
+    if nothing and not rated and convention is None and players is None:
+        click.echo(f"There is no deal of a player with the id {player} that everybody may see.", err=True)
+        if not as_json:
+            return
     if as_json:
         click.echo(msgspec.json.encode(figures | {"rating": rated}))
         return
     console = Console(width=None if Console().is_terminal else WIDTH, highlight=False)
-    console.print(f"{counted(figures['whists']['deals'], 'deal')}, whists per deal {_mean(figures['whists'])}")
+    console.print("no deals" if nothing else f"{counted(figures['whists']['deals'], 'deal')}, whists per deal {_mean(figures['whists'])}")
     console.print(f"rating {_rating(rated)}" if rated else "no rated pulka")
+    if nothing:
+        return
     table = Table("", "deals", "made", "failed", "tricks", "whists per deal")
     for role in figures["roles"]:
         table.add_row(role["role"].replace("_", " "), str(role["whists"]["deals"]), "", "", _number(role["tricks"]), _mean(role["whists"]))

@@ -1,28 +1,58 @@
-"""The settlement as a table for the terminal."""
+"""The settlement as a table for the terminal, and what came after it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from rich.console import Group
 from rich.table import Table
+from rich.text import Text
 
+from services.cli.terminal_sheet import printable
+from services.ledger.sheet.drawn_sheet import signed
+from services.ledger.sheet.page import with_minus
+from services.ledger.sheet.sheet_words import word
+from services.ledger.sheet.since_settled import since_settled, when
 from shared.rules.scorer_words import Lang
+from shared.rules.scorer_words import signed as signed_exact
 
-HEADS: Final[dict[Lang, tuple[str, ...]]] = {
-    "en": ("Settlement", "mountain", "whists, exact", "whists", "paid"),
-    "ru": ("Расчёт", "гора", "висты, точно", "висты", "к уплате"),
-}
+COLUMNS: Final = ("settled", "net", "rounded")
 
 
-def drawn_settlement(settlement: dict[str, Any], names: Sequence[str], lang: Lang = "en") -> Table:
+def drawn_settlement(settlement: Mapping[str, Any], names: Sequence[str], lang: Lang = "en") -> Table:
     """The result in whists: exact, and rounded so that it sums to zero (`settlement` as in `pulka score`); what is paid, at a stake."""
     paid = settlement.get("payments")
-    title, *heads, last = HEADS[lang]
-    table = Table("", *heads, *([last] if paid else []), title=title, title_justify="left")
+    heads = [word(lang, key) for key in (*COLUMNS, *(["payments"] if paid else []))]
+    table = Table("", *heads, title=word(lang, "settlement"), title_justify="left")
     for seat, name in enumerate(names):
-        row = (str(settlement["mountain"][seat]), str(settlement["net"][seat]), f"{settlement['rounded'][seat]:+d}")
-        table.add_row(name, *row, *([str(paid[seat])] if paid else []))
+        row = (with_minus(settlement["mountain"][seat]), with_minus(settlement["net"][seat]), signed(settlement["rounded"][seat]))
+        table.add_row(plain(name), *row, *([with_minus(paid[seat])] if paid else []))
     for column in table.columns[1:]:
         column.justify = "right"  # numbers stand under one another
     return table
+
+
+def drawn_since(score: Mapping[str, Any], names: Sequence[str], lang: Lang = "en") -> Group | None:
+    """That the result is another now; corrections and an annulment, each with author and reason, and what stands (4.2.16).
+
+    None where there are none.
+    """
+    since = since_settled(score, lang)
+    if since is None:
+        return None
+    table = Table(title=word(lang, "corrections"), title_justify="left")
+    for head in ("", word(lang, "author"), word(lang, "reason")):
+        table.add_column(head, overflow="fold")
+    for name in names:
+        table.add_column(plain(name), justify="right")
+    for one in since.decided:
+        table.add_row(when(one.at), plain(one.author), plain(one.reason), *map(signed_exact, one.amounts))
+    table.add_section()
+    table.add_row("", "", word(lang, "stands"), *map(signed_exact, since.stands))
+    return Group(word(lang, "as_played"), table)
+
+
+def plain(text: str) -> Text:
+    """What somebody has written, as it is: no brackets in it are markup, no signs an order to the terminal."""
+    return Text(printable(text))

@@ -10,8 +10,9 @@ import click
 import msgspec
 from rich.console import Console
 
+from services.cli.counted import counted
 from services.cli.server_url import BY_DEFAULT, SERVER_URL
-from services.cli.settlement_drawing import drawn_settlement
+from services.cli.settlement_drawing import drawn_settlement, drawn_since
 from services.cli.sheet_source import source_named
 from services.cli.terminal_sheet import sheet_text
 from services.ledger.sheet.drawn_sheet import drawn_sheet, names_shown
@@ -47,8 +48,8 @@ def sheet(  # noqa: PLR0913 - a parameter an option
     found = source_named(source, url, token)
     score, pulka = found.score, found.pulka
     if names and len(names) != pulka.players:
-        raise click.BadParameter(f"given {len(names)} times, there are {pulka.players} players", param_hint="--name")
-    shown = list(names) or found.names
+        raise click.BadParameter(f"given {counted(len(names), 'time')}, there are {pulka.players} players", param_hint="--name")
+    shown = list(names) or found.named(language)
     if svg is not None:
         _write(svg, drawn_sheet(score, pulka.target, shown, language))
     if html is not None:
@@ -60,7 +61,10 @@ def sheet(  # noqa: PLR0913 - a parameter an option
     elif svg is None and html is None:
         console = Console()
         click.echo(sheet_text(score, pulka.target, shown, language, console.width))
-        console.print(drawn_settlement(score["settlement"], names_shown(shown, pulka.players, language), language))
+        seats = names_shown(shown, pulka.players, language)
+        console.print(drawn_settlement(score["settlement"], seats, language))
+        if (since := drawn_since(score, seats, language)) is not None:
+            console.print(since)
 
 
 def _require_free(path: str) -> None:

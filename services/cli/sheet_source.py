@@ -11,12 +11,14 @@ import click
 import httpx
 
 from services.cli.server_url import server_away, server_named
+from services.ledger.sheet.sheet_words import word
 from shared.events.address import is_id
 from shared.rules.convention import resolve
 from shared.rules.decoding import convert
 from shared.rules.recorded_deal import DealDocument, read_deal
 from shared.rules.refusal import Malformed
 from shared.rules.score_file import StartDocument, score_document, scored, standing_at
+from shared.rules.scorer_words import Lang
 from shared.rules.sheet import entry
 from shared.rules.sheet_document import SheetDocument, read_sheet
 from shared.rules.stakes import read_stake
@@ -30,11 +32,18 @@ Document = dict[str, Any]
 
 
 class SheetSource(NamedTuple):
-    """A pulka as it stands: `score` is the object of `pulka score`, `pulka` its deals by their outcomes; `names` by seat where known."""
+    """A pulka as it stands: `score` is the object of `pulka score`, `pulka` its deals by their outcomes; `names` by seat where known.
+
+    A name is None where the lobby knows the others' and not this one: that player's data were erased.
+    """
 
     score: Document
     pulka: PlayedPulka
-    names: list[str] | None
+    names: list[str | None] | None
+
+    def named(self, lang: Lang) -> list[str] | None:
+        """The names, with the seat for one that is not known; None where nobody's is."""
+        return None if self.names is None else [name or word(lang, "seat", seat=seat) for seat, name in enumerate(self.names)]
 
 
 def source_named(named: str, url: str | None, token: str | None) -> SheetSource:
@@ -118,7 +127,7 @@ def _pulka(score: Document, file: Document, numbers: list[int]) -> PlayedPulka:
     return PlayedPulka(rules, players, target, stake, standing_at(start, players, rules), tuple(deals), sheet, score["closed"])
 
 
-def _names(url: str, token: str | None, table: str, players: int) -> list[str] | None:
+def _names(url: str, token: str | None, table: str, players: int) -> list[str | None] | None:
     """What the players are called who sit there now, as far as the lobby tells; None where it tells of nobody."""
     try:
         seats = _seats(url, token, table)
@@ -128,7 +137,7 @@ def _names(url: str, token: str | None, table: str, players: int) -> list[str] |
     known = {person["id"]: person["name"] for person in people if person is not None}
     if len(seats) != players or not any(known.get(player) for player in seats):
         return None
-    return [known.get(player) or f"seat {seat}" for seat, player in enumerate(seats)]
+    return [known.get(player) for player in seats]
 
 
 def _seats(url: str, token: str | None, table: str) -> list[str]:

@@ -28,7 +28,7 @@ def sheet_text(
     Earlier totals are struck through by the terminal's own means, which `click.echo` leaves out where there is none.
     """
     players = len(score["sheet"]["pool"])
-    shown = [_printable(name) for name in names_shown(names, players, lang)]
+    shown = [printable(name) for name in names_shown(names, players, lang)]
     room = min(MOST, max(LEAST, width // 3 - FRAME))
     placed = dict(zip(SIDES[players], (_box(score, seat, shown, lang, room) for seat in range(players)), strict=True))
     gap = " " * (room + FRAME)
@@ -96,6 +96,6 @@ def _in_the_middle(text: str, room: int) -> str:
     return " " * (free // 2) + text + " " * (free - free // 2)
 
 
-def _printable(name: str) -> str:
-    """A name without signs that a terminal would obey."""
-    return "".join(sign if sign.isprintable() else "\ufffd" for sign in name)
+def printable(text: str) -> str:
+    """What somebody has written, a name or a reason, without signs that a terminal would obey."""
+    return "".join(sign if sign.isprintable() else "\ufffd" for sign in text)

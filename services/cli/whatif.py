@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Final, cast
 
 import click
 import msgspec
+from rich.console import Console
 
 from services.cli.conventions import read_convention
 from services.cli.server_url import BY_DEFAULT, SERVER_URL
+from services.cli.settlement_drawing import drawn_since
 from services.cli.sheet_source import source_named
+from services.ledger.sheet.drawn_sheet import names_shown
 from shared.rules.scorer_words import Lang
 from shared.rules.what_if import what_if
 from shared.rules.what_if_document import what_if_document
 from shared.rules.what_if_words import compared_lines
+
+
+CARRIED: Final = ("recorded", "corrections", "annulled")  # of a table's sheet; they are of the pulka as it was played
 
 
 @click.command()
@@ -33,7 +39,12 @@ def whatif(source: str, convention: str, url: str | None, token: str | None, lan
     said, other = read_convention(convention, found.pulka.target)
     compared = what_if(found.pulka, other)
     if as_json:
-        click.echo(msgspec.json.encode(what_if_document(compared, said)))
+        carried = {name: found.score[name] for name in CARRIED if name in found.score}
+        click.echo(msgspec.json.encode(what_if_document(compared, said) | carried))
         return
     name = said if isinstance(said, str) else msgspec.json.encode(said).decode()
-    click.echo("\n".join(compared_lines(compared, name, cast("Lang", lang), found.names)))
+    language = cast("Lang", lang)
+    names = found.named(language)
+    click.echo("\n".join(compared_lines(compared, name, language, names)))
+    if (since := drawn_since(found.score, names_shown(names, found.pulka.players, language), language)) is not None:
+        Console().print(since)

@@ -67,7 +67,7 @@ def _played(pulka: Scored, lang: Lang, deal: ScoredDeal) -> str:
     if outcome.tricks:
         how += said(lang, "tricks", tricks=" ".join(map(str, outcome.tricks)))
     if outcome.contract in LEVEL:
-        return said(lang, "plays", seat=outcome.declarer, contract=contract(outcome.contract or ""), how=how)
+        return said(lang, "plays", seat=outcome.declarer, contract=contract(outcome.contract or "", lang), how=how)
     if outcome.contract == MISERE:
         return said(lang, "misere", seat=outcome.declarer, how=how)
     if outcome.is_all_pass:

@@ -14,6 +14,7 @@ from shared.rules.amount import Amount, written
 Lang = Literal["en", "ru"]
 
 SUITS: Final = {"S": "♠", "C": "♣", "D": "♦", "H": "♥"}
+NO_TRUMPS: Final[dict[Lang, str]] = {"en": "NT", "ru": "БК"}
 
 SENTENCES: Final[dict[Lang, dict[str, str]]] = {
     "en": {
@@ -116,7 +117,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "way_2": "Второй способ, каждый против средней горы, {average}:",
         "against": "место {seat}: {points} × 10 : {share} × {players} = {whists}, висты {balance}: {net}",
         "agree": "Оба способа: {net}.",
-        "rounded": "В целых вистах (Decision 16): {net}.",
+        "rounded": "В целых вистах (решение 16): {net}.",
         "whole": "Висты целые.",
         "compensated": "Или с компенсацией (4.2.12): {entries}. Тогда: {net}.",
         "point_off": "с горы места {seat} списывается очко, остальные пишут на него по {whists}",
@@ -137,9 +138,9 @@ def signed(amount: Amount) -> str:
     return f"+{written(amount)}" if amount > 0 else str(written(amount)).replace("-", "−")
 
 
-def contract(text: str) -> str:
-    """A contract, or a reason that names some, with the suits' signs: "6♠"."""
-    return _CONTRACT.sub(lambda found: found[1] + SUITS.get(found[2], found[2]), text)
+def contract(text: str, lang: Lang = "en") -> str:
+    """A contract, or a reason that names some, as players write it: "6♠", and without trumps "6NT", "6БК"."""
+    return _CONTRACT.sub(lambda found: found[1] + SUITS.get(found[2], NO_TRUMPS[lang]), text)
 
 
 def reason(lang: Lang, why: str) -> str:
@@ -149,7 +150,7 @@ def reason(lang: Lang, why: str) -> str:
     text = why
     for pattern, russian in _REASONS:
         text = pattern.sub(russian, text)
-    return contract(why) if _ENGLISH.search(text) else contract(text)
+    return contract(why) if _ENGLISH.search(text) else contract(text, lang)
 
 
 def reason_named(lang: Lang, why: str, names: Sequence[str]) -> str:

@@ -125,7 +125,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
 
 def remarked(remark: Remark, lang: Lang = "en") -> str:
     """A remark as a sentence."""
-    parts = {name: contract(part) if name == "contract" else part for name, part in remark.parts.items()}
+    parts = {name: contract(part, lang) if name == "contract" else part for name, part in remark.parts.items()}
     return _said(lang, remark.code, **parts)
 
 
@@ -181,7 +181,7 @@ def ending_line(compared: Compared, lang: Lang) -> str:
 def _played(outcome: DealOutcome, names: Sequence[str], lang: Lang) -> str:
     if outcome.contract is None:
         return _said(lang, "no_contract")
-    column = contract(contract_and_result(outcome))
+    column = contract(contract_and_result(outcome), lang)
     for kind in ("misere", "all_pass"):
         column = column.replace(kind, _said(lang, kind))
     return column if outcome.declarer is None else _said(lang, "plays", name=names[outcome.declarer], column=column)

@@ -34,6 +34,7 @@ from shared.events.commit import SCHEMA, Commit, decode, encode, hash_of
 from shared.events.export_file import ExportedProof
 from shared.events.ledger_events import TableArchived
 from shared.events.sealing import name_of
+from shared.projections import skipping
 from shared.projections.projection import Connection
 from shared.rules.recorded_pulka import PulkaArchived
 
@@ -44,6 +45,8 @@ NOT_SIGNED_YET: Final = "No signed checkpoint holds its last commit yet; the led
 ANNULLED: Final = "PulkaAnnulled"  # the last event of a pulka that counts for nothing (4.2.16)
 
 _IN_PLAY: Final = "SELECT table_id FROM tables WHERE status <> 'over' AND at < $1 ORDER BY table_id"
+
+_PARKED: Final = "SELECT DISTINCT aggregate FROM parked WHERE $1::text IS NULL OR aggregate = $1"
 
 #: `$1`: untouched since then, `$2`: but those.
 _DUE: Final = """
@@ -136,6 +139,22 @@ class Archiver:
                 return
             after = (rows[-1]["at"], rows[-1]["table_id"])
 
+    async def held_back(self, where: Address | None = None) -> dict[str, Moved]:
+        """The tables, or only `where`, that stay because the books do not have all of them, by id: parked, or a commit was left out."""
+        found: dict[str, Moved] = {}
+        for skip in await skipping.skipped(self._books, None if where is None else where.subject):
+            table_id = address.from_subject(skip.aggregate).id
+            found[table_id] = Moved(
+                table_id,
+                "left",
+                reason="commit_skipped",
+                detail=f"Revision {skip.revision} was left out of the books by {skip.author}: {skip.why}; what they lack is kept in the log.",
+            )
+        for row in await self._books.fetch(_PARKED, None if where is None else where.subject):
+            table_id = address.from_subject(row["aggregate"]).id
+            found[table_id] = Moved(table_id, "left", reason="parked", detail="Some of its commits are parked; see to them first.")
+        return found
+
     async def move(self, table_id: str) -> Moved:
         """Archive one table, or finish what was begun. Raises what the log and Postgres raise when they are away, and `OSError`."""
         where = address.table(table_id)
@@ -182,8 +201,8 @@ class Archiver:
 
     async def _verified(self, where: Address, there: Sequence[Recorded]) -> Table:
         """The table's row, once it is sure that the books have read all of the table, that it is over, and that everything holds."""
-        if await self._books.fetchval("SELECT count(*) FROM parked WHERE aggregate = $1", where.subject):
-            raise _Left("parked", "Some of its commits are parked; see to them first.")
+        if held := (await self.held_back(where)).get(where.id):
+            raise _Left(held.reason, held.detail)
         if is_mark(there[-1].data):  # an interrupted run's, which the books may be just about to read
             await self._books_have(where, there[-1])
         table = (await tables.load(self._books, [where.id])).get(where.id)

@@ -55,7 +55,7 @@ def table(head: Iterable[str], rows: Iterable[Sequence[str]], looks: Mapping[int
 
 def contract_told(lang: Lang, outcome: DealOutcome) -> str:
     """Contract and result as a sheet shows them, `6♠ / =`, with what was special about the deal."""
-    column = scorer_words.contract(contract_and_result(outcome))
+    column = scorer_words.contract(contract_and_result(outcome), lang)
     for kind in ("misere", "all_pass"):
         column = column.replace(kind, word(lang, kind))
     marks = [word(lang, mark) for mark in ("dark", "shared", "conceded", "without_three") if getattr(outcome, mark)]

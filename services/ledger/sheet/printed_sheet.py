@@ -6,7 +6,6 @@ One HTML document without scripts or anything to load. It is XML too, so that wh
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,7 +14,7 @@ from services.ledger.sheet.drawn_sheet import drawn_sheet, names_shown, signed, 
 from services.ledger.sheet.page import STYLE, contract_told, signed_text, table, text, with_minus
 from services.ledger.sheet.printed_comparison import comparison
 from services.ledger.sheet.sheet_words import convention_name, deals_counted, whists_on, word
-from shared.rules import amount as amounts
+from services.ledger.sheet.since_settled import since_settled, when
 from shared.rules import scorer_words
 from shared.rules.amount import Amount, written
 from shared.rules.convention import PRESETS, Convention
@@ -91,7 +90,7 @@ def _told(score: Mapping[str, Any], terms: PrintedTerms, lang: Lang) -> Iterator
         number = score["section"]
         parts.append(word(lang, "section", number=number, count=len(score["sections"]), first=score["sections"][number - 1]["first_deal"]))
     if terms.at:
-        parts.append(word(lang, "as_of", at=_when(terms.at)))
+        parts.append(word(lang, "as_of", at=when(terms.at)))
     yield " · ".join(parts)
     preset = terms.convention.preset
     if found := differences(PRESETS[preset], terms.convention):
@@ -99,11 +98,6 @@ def _told(score: Mapping[str, Any], terms: PrintedTerms, lang: Lang) -> Iterator
         yield word(lang, "differs", preset=convention_name(lang, preset), options=options)
     if "kept" in score:
         yield word(lang, "kept_why")
-
-
-def _when(at: int) -> str:
-    """A time of the log, milliseconds since 1970, to the minute."""
-    return f"{datetime.fromtimestamp(at // 1000, UTC):%Y-%m-%d %H:%M}"
 
 
 def _value(value: object) -> str:
@@ -170,22 +164,15 @@ def _infractions(deals: Sequence[PrintedDeal], names: Sequence[str], lang: Lang)
 
 def _corrections(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterator[str]:
     """What came after the settlement: each correction with author and reason, an annulment, and what stands now (4.2.16)."""
-    corrections, annulled = score.get("corrections", ()), score.get("annulled")
-    if not corrections and not annulled:
+    since = since_settled(score, lang)
+    if since is None:
         return
-    if score.get("section", 0) != len(score.get("sections", ())):
-        return  # an earlier section was not settled; its seats are other ones
-    now = [amounts.read(whists, "net") for whists in score["settlement"]["net"]]
-    rows: list[list[str]] = []
-    for one in corrections:
-        given = [amounts.read(amount, "amounts") for amount in one["amounts"]]
-        now = [was + more for was, more in zip(now, given, strict=True)]
-        rows.append([_when(one["at"]), text(one["author"]), text(one["reason"]), *(text(scorer_words.signed(amount)) for amount in given)])
-    if annulled:
-        now = [0] * len(names)
-        told = f"{word(lang, 'annulled')}: {annulled['reason']}"
-        rows.append([_when(annulled["at"]), text(annulled["author"]), text(told), *("" for _ in names)])
-    rows.append(["", "", f"<b>{text(word(lang, 'stands'))}</b>", *(f"<b>{text(scorer_words.signed(amount))}</b>" for amount in now)])
+    nothing = [""] * len(names)
+    rows = [
+        [when(one.at), text(one.author), text(one.reason), *(map(text, map(scorer_words.signed, one.amounts)) if one.amounts else nothing)]
+        for one in since.decided
+    ]
+    rows.append(["", "", f"<b>{text(word(lang, 'stands'))}</b>", *(f"<b>{text(scorer_words.signed(amount))}</b>" for amount in since.stands)])
     head = ["", word(lang, "author"), word(lang, "reason"), *names]
     yield f"<section><h2>{text(word(lang, 'corrections'))}</h2>"
     yield from table(map(text, head), rows, dict.fromkeys(range(3, len(head)), "number"))

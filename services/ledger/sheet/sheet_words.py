@@ -68,6 +68,7 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "reason": "reason",
         "stands": "result now",
         "corrected": "corrected",
+        "as_played": "Above is what was played; since then the result was changed.",
         "printed": "Amounts are exact. Numbers in brackets are rules of the Code of Preferans.",
     },
     "ru": {
@@ -131,6 +132,7 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "reason": "почему",
         "stands": "итог теперь",
         "corrected": "исправлена",
+        "as_played": "Выше то, что сыграно; с тех пор итог изменён.",
         "printed": "Числа точные. В скобках пункты Кодекса преферанса.",
     },
 }

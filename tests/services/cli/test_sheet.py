@@ -12,6 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from services.cli.own_server import own_server
+from services.ledger.sheet.drawn_sheet import signed
 from shared.rules.score_file import score_document
 from shared.rules.what_if_document import what_if_document
 from tests.rules.test_what_if import compared, played_file
@@ -43,7 +44,7 @@ def test_a_score_file_is_drawn_in_the_terminal(file):
     score = score_document(file.read_bytes())
     assert (status, complaints) == (0, "")
     assert not CARDS.search(told)
-    for text in ("Анна", "<Boris>", "to 30", "Settlement", *(f"{whists:+d}" for whists in score["settlement"]["rounded"])):
+    for text in ("Анна", "<Boris>", "to 30", "Settlement", *map(signed, score["settlement"]["rounded"])):
         assert text in told
     assert max(map(len, told.splitlines())) <= 80
 
@@ -70,7 +71,7 @@ def test_picture_and_page_are_written_to_files(file, tmp_path):
     [
         (("sheet", "no-such-file"), 2, "nor is it the id of a table"),
         (("whatif", "no-such-file", "--convention", "sochi"), 2, "nor is it the id of a table"),
-        (("sheet", "FILE", "--name", "Anna"), 2, "there are 4 players"),
+        (("sheet", "FILE", "--name", "Anna"), 2, "given 1 time, there are 4 players"),
         (("whatif", "FILE", "--convention", "leningrat"), 2, "there are sochi, leningrad"),
         (("whatif", "FILE", "--convention", '{"preset": "sochi", "ten": 3}'), 2, "convention.ten"),
         (("whatif", "FILE"), 2, "--convention"),

@@ -148,6 +148,11 @@ async def test_nothing_is_written_over(played, command, tmp_path, behind):
         refused = await command("entries", "--out", out, *more)
         assert isinstance(refused.exception, CannotStart)
         assert (refused.exception.exit_code, out.read_text(), [*tmp_path.glob("file.*")]) == (2, "mine", [])
+        assert str(refused.exception) == f"{out} exists; an export is not written over anything"
+    (tmp_path / "file.part").write_text("")
+    assert "file.part can go" in str((await command("entries", "--out", out, "--resume")).exception)
+    assert "can go" not in str((await command("entries", "--out", out)).exception)
+    (tmp_path / "file.part").unlink()
     part = out.rename(tmp_path / "file.part")
     for content in ("mine", "mine\n"):
         part.write_text(content)
@@ -233,8 +238,8 @@ async def test_bad_usage_is_named(command, tmp_path):
 async def test_a_player_that_the_books_do_not_know(command, played):
     """Status 0 and no rows, and a line that says so; for a player with pulkas there is none."""
     nobody = await command("entries", "--player", "nobody")
-    assert (nobody.exit_code, "the books know nothing of nobody" in nobody.stderr) == (0, True)
-    assert "know nothing" not in (await command("entries", "--player", played[0].seats[0])).stderr
+    assert (nobody.exit_code, "There is nothing of a player with the id nobody" in nobody.stderr) == (0, True)
+    assert "There is nothing" not in (await command("entries", "--player", played[0].seats[0])).stderr
 
 
 def test_parquet_is_not_written_to_a_terminal():

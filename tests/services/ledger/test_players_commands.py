@@ -49,10 +49,24 @@ async def test_a_players_figures(site, played):
     assert f"{figures['whists']['deals']} deals" in told.stdout
     assert f"rating {rating['rating']:.0f}" in told.stdout
     assert all(one["contract"] in told.stdout for one in figures["contracts"])
-    assert "no rated pulka" in nobody.stdout
-    assert (nobody.exit_code, "the books know nothing of nobody" in nobody.stderr) == (0, True)
-    assert "know nothing" not in told.stderr
+    assert told.stderr == ""
     assert few["whists"]["deals"] == 0
+
+
+async def test_a_player_without_deals(site, played):
+    """One sentence instead of empty tables; of a player who has none of that kind, that there are none; with --json the object as ever."""
+    async with served(site.app) as server:
+        url = ("--url", f"http://127.0.0.1:{server.port}")
+        nobody = await run(stats, "nobody", *url)
+        listed = await run(stats, "nobody", *url, "--json")
+        few = await run(stats, played.seats[0], *url, "--players", 4)
+    sentence = "There is no deal of a player with the id nobody that everybody may see.\n"
+    assert (nobody.exit_code, nobody.stderr) == (0, sentence)
+    assert not [line for line in nobody.stdout.splitlines() if "deal" in line and "route=" not in line]
+    assert document(listed)["whists"]["deals"] == 0
+    assert listed.stderr == sentence
+    assert "no deals" in few.stdout.splitlines()
+    assert "whists per deal" not in few.stdout
 
 
 async def test_the_standings(site, played):

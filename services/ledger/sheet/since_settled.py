@@ -1,0 +1,55 @@
+"""What came after a settlement, as a sheet tells it: each correction, an annulment, and what stands after all of them (4.2.16)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from services.ledger.sheet.sheet_words import word
+from shared.rules import amount as amounts
+from shared.rules.amount import Amount
+from shared.rules.scorer_words import Lang
+
+EXACT = "net"  # names the place of a number that is none; no document of ours has one
+
+
+class Decided(NamedTuple):
+    """A decision: when (milliseconds since 1970), by whom and why; `amounts` by seat, none for an annulment, which takes back everything."""
+
+    at: int
+    author: str
+    reason: str
+    amounts: tuple[Amount, ...]
+
+
+class SinceSettled(NamedTuple):
+    """The decisions in order, and by seat what stands after the last of them, exact."""
+
+    decided: list[Decided]
+    stands: list[Amount]
+
+
+def since_settled(score: Mapping[str, Any], lang: Lang) -> SinceSettled | None:
+    """What a sheet's object tells of `corrections` and `annulled`; None where there is nothing.
+
+    An earlier section was not settled, and its seats are other ones: there, too, it is None.
+    """
+    corrections, annulled = score.get("corrections", ()), score.get("annulled")
+    if not (corrections or annulled) or score.get("section", 0) != len(score.get("sections", ())):
+        return None
+    stands = [amounts.read(whists, EXACT) for whists in score["settlement"]["net"]]
+    decided: list[Decided] = []
+    for one in corrections:
+        given = tuple(amounts.read(amount, EXACT) for amount in one["amounts"])
+        stands = [was + more for was, more in zip(stands, given, strict=True)]
+        decided.append(Decided(one["at"], one["author"], one["reason"], given))
+    if annulled:
+        stands = [0] * len(stands)
+        decided.append(Decided(annulled["at"], annulled["author"], f"{word(lang, 'annulled')}: {annulled['reason']}", ()))
+    return SinceSettled(decided, stands)
+
+
+def when(at: int) -> str:
+    """A time of the log, milliseconds since 1970, to the minute."""
+    return f"{datetime.fromtimestamp(at // 1000, UTC):%Y-%m-%d %H:%M}"
