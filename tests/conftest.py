@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import secrets
 import signal
@@ -11,12 +12,27 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import nats
 import pytest
+import structlog
 
 from shared.eventlog.streams import Namespace, configurations
 from tests.servers import Urls, nats_server, postgres_server
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started by a shell's `&`: programs that the tests start would ignore SIGINT too
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a command sets up for its own process (`log_to`) ends with the test that ran it in ours: no logger keeps it, lines can be
+    captured, and nothing is written to a stream that is gone.
+    """
+    before, configure = structlog.get_config(), structlog.configure
+    handlers, level = list(logging.root.handlers), logging.root.level
+    monkeypatch.setattr(structlog, "configure", lambda **wanted: configure(**wanted | {"cache_logger_on_first_use": False}))
+    yield
+    configure(**before)
+    logging.root.handlers[:] = handlers
+    logging.root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

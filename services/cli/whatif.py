@@ -18,7 +18,6 @@ from shared.rules.what_if import what_if
 from shared.rules.what_if_document import what_if_document
 from shared.rules.what_if_words import compared_lines
 
-
 CARRIED: Final = ("recorded", "corrections", "annulled")  # of a table's sheet; they are of the pulka as it was played
 
 

@@ -21,7 +21,7 @@ from shared.events import address
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.events.upcast import stored_table_events
-from shared.projections.status import PASSING
+from shared.projections.status import PASSING, classify
 from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.game_events import PulkaClosed, PulkaOpened, PulkaRefused
 from shared.rules.recorded_pulka import PulkaArchived
@@ -130,7 +130,7 @@ class Progress:
                 else:
                     await self._follow(stream, position)
             except PASSING as wrong:
-                self._trouble(stream, type(wrong).__name__)
+                self._trouble(stream, classify(wrong))
             await asyncio.sleep(delay)
             delay = min(2 * delay, BACKOFF_S[1]) if stream in self._troubles else BACKOFF_S[0]
 

@@ -29,7 +29,7 @@ from shared.events.keys import UnknownKey
 from shared.events.sealed import TamperedBox
 from shared.projections.follow import new_holder
 from shared.projections.projection import UNAPPLICABLE, Connection
-from shared.projections.status import PASSING
+from shared.projections.status import PASSING, classify
 from shared.rules import pulka as match
 
 log = structlog.get_logger(__name__)
@@ -124,8 +124,8 @@ class Clocks:
                     with contextlib.suppress(Exception):  # it is being given up; what is wrong with it was said
                         await connection.close(timeout=RETRY)
             except PASSING as wrong:
-                self.state = f"down: {type(wrong).__name__}"
-                log.warning("clocks_stopped", reason=type(wrong).__name__)
+                self.state = f"down: {classify(wrong)}"
+                log.warning("clocks_stopped", reason=classify(wrong), kind=type(wrong).__name__)
                 await asyncio.sleep(RETRY)
 
     async def _sweep(self, connection: Connection) -> None:

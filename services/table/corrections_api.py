@@ -15,6 +15,7 @@ from services.table.api import Desk, Sender, known, refused_at, request_of
 from services.table.table import Table, maker_of
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.rules import corrections
+from shared.rules.decoding import text_like
 from shared.rules.game_events import Event
 from shared.rules.moves import Number
 from shared.rules.pulka import Pulka
@@ -26,7 +27,14 @@ from shared.web.problems import Problem
 
 MOST_SEATS: Final = 5  # of the largest table
 # A sentence or a few for everybody to read, kept for ever; no control characters, which a database or a terminal may not take.
-Reason = Annotated[str, msgspec.Meta(max_length=1_000, pattern=r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$(?!\n)")]
+Reason = Annotated[
+    str,
+    text_like(
+        r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$(?!\n)",
+        "must be 1 to 1000 characters on one line, the first of them no space",
+        most=1_000,
+    ),
+]
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 

@@ -15,6 +15,20 @@ _PLACE = re.compile(r"(?s)(?P<what>.*?)(?: - at `(?:key in )?\$(?P<place>[^`]*)`
 _FIELD = re.compile(r"Object (?:contains unknown|missing required) field `(?P<field>[^`]*)`")
 
 
+_WANTED: dict[str, str] = {}  # what msgspec says of a text that does not match, and what we say; filled by `text_like`
+
+
+def text_like(pattern: str, wanted: str, most: int | None = None) -> msgspec.Meta:
+    """The constraint that a text match `pattern`, of at most `most` characters; `wanted` is what a person is told of it ("must be …")."""
+    _WANTED[f"Expected `str` matching regex {pattern!r}"] = wanted
+    return msgspec.Meta(pattern=pattern, max_length=most)
+
+
+def in_words(complaint: str) -> str:
+    """What msgspec has against a value, without its place, for a person to read: no regular expressions."""
+    return _WANTED.get(complaint, complaint)
+
+
 def decode(document: bytes | str, kind: type[T], path: str = "") -> T:
     """Read JSON text as a `kind`. Raises `NotJson` for what is not JSON, `Malformed` for JSON of another shape."""
     try:
@@ -56,7 +70,7 @@ def located(error: msgspec.ValidationError, prefix: str = "") -> Malformed:
     if field:
         place += f".{field['field']}"
         what = "unknown field" if "unknown" in what else "is required"
-    return Malformed(join(prefix, place), what)
+    return Malformed(join(prefix, place), in_words(what))
 
 
 def join(prefix: str, place: str) -> str:

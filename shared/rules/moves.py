@@ -9,11 +9,15 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from shared.rules.decoding import text_like
+
 #: What a document may hold; whatever else is malformed before the rules are asked. `$` alone would let a line break follow.
-Card = Annotated[str, msgspec.Meta(pattern=r"^[789TJQKA][SCDH]$(?!\n)")]
-Step = Annotated[str, msgspec.Meta(pattern=r"^((6|7|8|9|10)(S|C|D|H|NT)|misere)$(?!\n)")]
-Call = Annotated[str, msgspec.Meta(pattern=r"^((6|7|8|9|10)(S|C|D|H|NT)|misere|pass|here|take)$(?!\n)")]
-Hex = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-fA-F]{1,64}$(?!\n)")]
+Card = Annotated[str, text_like(r"^[789TJQKA][SCDH]$(?!\n)", "must be a card, rank and suit: 7S, TD, AH")]
+Step = Annotated[str, text_like(r"^((6|7|8|9|10)(S|C|D|H|NT)|misere)$(?!\n)", "must be a contract, 6S to 10NT, or misere")]
+Call = Annotated[
+    str, text_like(r"^((6|7|8|9|10)(S|C|D|H|NT)|misere|pass|here|take)$(?!\n)", "must be a bid, 6S to 10NT, or misere, pass, here, take")
+]
+Hex = Annotated[str, text_like(r"^[0-9a-fA-F]{1,64}$(?!\n)", "must be 1 to 64 hexadecimal digits")]
 Depth = Annotated[int, msgspec.Meta(ge=4, le=28)]  # of a cut: at least four cards lie in each part (3.2.6)
 Place = Annotated[int, msgspec.Meta(ge=1, le=32)]  # of a card that lies spread out
 Seat = Annotated[int, msgspec.Meta(ge=0, le=4)]  # of the largest table

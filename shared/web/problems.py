@@ -20,6 +20,7 @@ from litestar.exceptions import HTTPException, ValidationException
 from shared.eventlog.aggregates import Mismatch, QueueFull
 from shared.eventlog.port import CommitTooLarge, Conflict, LogError, NotInArchive, OutcomeUnknown, StorageFull
 from shared.events.upcast import NewerSchema
+from shared.rules.decoding import in_words
 from shared.rules.refusal import Malformed, Refused
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -216,7 +217,7 @@ def unreadable(wrong: msgspec.DecodeError | RecursionError) -> Problem:
     text = text[: at.start()] if at else text
     if field := _FIELD.search(text):
         path = f"{path}.{field['name']}" if path else field["name"]
-    return malformed(path, text)
+    return malformed(path, in_words(text))
 
 
 def problem_of(wrong: Exception) -> Problem:

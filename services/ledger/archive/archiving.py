@@ -148,7 +148,7 @@ class Archiver:
                 table_id,
                 "left",
                 reason="commit_skipped",
-                detail=f"Revision {skip.revision} was left out of the books by {skip.author}: {skip.why}; what they lack is kept in the log.",
+                detail=f"Revision {skip.revision} was left out of the books by {skip.author}: {skip.why}; the log keeps what they lack.",
             )
         for row in await self._books.fetch(_PARKED, None if where is None else where.subject):
             table_id = address.from_subject(row["aggregate"]).id

@@ -15,7 +15,7 @@ EXACT = "net"  # names the place of a number that is none; no document of ours h
 
 
 class Decided(NamedTuple):
-    """A decision: when (milliseconds since 1970), by whom and why; `amounts` by seat, none for an annulment, which takes back everything."""
+    """A decision: when (milliseconds since 1970), by whom and why; `amounts` by seat, none for an annulment, which takes all back."""
 
     at: int
     author: str

@@ -17,7 +17,9 @@ NAMES = ["Anna", "[/b]Boris", "Clara\x1b[31m"]
 def lines(drawn):
     out = io.StringIO()
     Console(file=out, width=100).print(drawn)
-    return [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.getvalue().splitlines() if line.startswith("│")], out.getvalue()
+    return [
+        [cell.strip() for cell in line.split("│")[1:-1]] for line in out.getvalue().splitlines() if line.startswith("│")
+    ], out.getvalue()
 
 
 @pytest.mark.parametrize(("lang", "head"), [("en", "mountain, settled"), ("ru", "гора к расчёту")])

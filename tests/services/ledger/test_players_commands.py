@@ -40,7 +40,6 @@ async def test_a_players_figures(site, played):
     async with served(site.app) as server:
         told = await run(stats, player, "--url", f"http://127.0.0.1:{server.port}")
         shown = document(await run(stats, player, "--url", f"http://127.0.0.1:{server.port}", "--json"))
-        nobody = await run(stats, "nobody", "--url", f"http://127.0.0.1:{server.port}")
         few = document(await run(stats, player, "--url", f"http://127.0.0.1:{server.port}", "--players", 4, "--json"))
     figures = (await site.get(f"/players/{player}/stats")).json()
     rating = (await site.get(f"/players/{player}/ratings")).json()["rating"]

@@ -9,6 +9,11 @@ from urllib.parse import urlsplit, urlunsplit
 import msgspec
 import pytest
 
+from services.lobby.database import Database
+from services.lobby.progress import Progress
+from shared.eventlog.memory import MemoryLog
+from shared.events.address import TABLE_STREAMS
+
 
 class Cable:
     """A TCP connection to a server that can be cut: what runs through it breaks, and nothing new gets through."""
@@ -97,6 +102,17 @@ async def test_without_postgres(sign_up, stranger, postgres_cable, client):
     await sign_up("Boris")
     await until(lambda: stranger.ask("GET", f"/tables?at_least={seated['table']['position']}"), 200)
     assert [listed["id"] for listed in (await anna.get("/tables"))["tables"]] == [table["id"]]
+
+
+async def test_what_the_followers_lack_is_said_in_our_words():
+    """The problems that `/health` shows are no names of classes of some library."""
+    progress = Progress(MemoryLog(), Database("postgresql://nobody@127.0.0.1:1/none"), "lobby")
+    progress.start()
+    async with asyncio.timeout(10):
+        while len(progress.health()["problems"]) < len(TABLE_STREAMS):  # noqa: ASYNC110 - a state, told to nobody
+            await asyncio.sleep(0)  # lets them be refused
+    assert progress.health() == {"status": "degraded", "problems": dict.fromkeys(TABLE_STREAMS, "postgres_unreachable")}
+    await progress.stop()
 
 
 async def test_without_nats(sign_up, stranger, nats_cable, client):

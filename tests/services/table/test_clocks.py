@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from services.table.clocks import OUTAGE, WAITS, Clocks
@@ -104,6 +106,17 @@ async def test_a_log_that_is_away_is_an_outage(playing, connection):
     assert await sweeper.sweep(fell_silent + away) == []
     (done,) = await sweeper.sweep_on(fell_silent + away + SWEEPS_APART, deadline(table) + away)
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table), away)
+
+
+async def test_a_database_that_is_away_is_said_in_our_words():
+    """The state that `/health` shows is no name of a class of some library."""
+    clocks = Clocks(None, "postgresql://nobody@127.0.0.1:1/none", "", lambda: 0, None)
+    clocks.start()
+    async with asyncio.timeout(10):
+        while clocks.state == "stopped":  # noqa: ASYNC110 - a state, told to nobody
+            await asyncio.sleep(0)  # lets it be refused
+    assert clocks.state == "down: postgres_unreachable"
+    await clocks.stop()
 
 
 async def test_a_turn_that_began_after_an_outage_gets_nothing_of_it(playing, connection):

@@ -185,6 +185,14 @@ async def test_a_body_that_cannot_be_read_is_named(open_office, body, path):
     assert (answer.status_code, answer.json()["code"], answer.json()["path"]) == (400, "malformed", path)
 
 
+@pytest.mark.parametrize("reason", ["", " late", "two\nlines"])
+async def test_what_a_reason_has_to_be_is_said_in_words(open_office, reason):
+    """Not by a regular expression."""
+    office = await open_office(over=False)
+    told = (await office.annul(reason=reason)).json()
+    assert (told["path"], told["detail"]) == ("reason", "reason: must be 1 to 1000 characters on one line, the first of them no space")
+
+
 async def test_a_key_is_needed(open_office):
     """Without one a repeat could not be told from a second correction."""
     office = await open_office(over=False)

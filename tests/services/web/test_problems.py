@@ -49,6 +49,21 @@ async def test_a_body_that_cannot_be_read(client, body, path):
     assert document.get("path", "") == path
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"type": "bid", "bid": "7X"}, "bid: must be a bid, 6S to 10NT, or misere, pass, here, take"),
+        ({"type": "contract", "contract": "5S"}, "contract: must be a contract, 6S to 10NT, or misere"),
+        ({"type": "play", "card": "1S"}, "card: must be a card, rank and suit: 7S, TD, AH"),
+        ({"type": "discard", "cards": ["7S", ""]}, "cards[1]: must be a card, rank and suit: 7S, TD, AH"),
+        ({"type": "seed", "seed": "xyz"}, "seed: must be 1 to 64 hexadecimal digits"),
+    ],
+)
+async def test_what_is_wanted_is_said_in_words(client, body, told):
+    """Nobody has to read a regular expression to learn what a bid is."""
+    assert (await problem(await client.post("/echo/t", json=body), 400, "malformed"))["detail"] == told
+
+
 async def test_a_body_as_it_should_be(client):
     """A well-formed body arrives as the declared type."""
     answer = await client.post("/echo/t?limit=3", json=BID)
