@@ -73,7 +73,7 @@ def correct(pulka: Pulka, author: str, amounts: Sequence[Amount], reason: str) -
         return Refused("not_zero_sum", "4.2.14", f"What some win others lose; these amounts sum to {written(sum(amounts))}.")
     if not any(amounts):
         return Refused("nothing_to_correct", "4.2.16", "Amounts of nothing correct nothing.")
-    if any(abs(number) > LARGEST or number.denominator > FINEST for number in _together(pulka, amounts)):
+    if any(not -LARGEST <= number <= LARGEST or number.denominator > FINEST for number in _together(pulka, amounts)):
         return Refused(
             "corrections_out_of_bounds",
             "4.2.16",
