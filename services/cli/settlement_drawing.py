@@ -42,14 +42,15 @@ def drawn_since(score: Mapping[str, Any], names: Sequence[str], lang: Lang = "en
     if since is None:
         return None
     table = Table(title=word(lang, "corrections"), title_justify="left")
-    for head in ("", word(lang, "author"), word(lang, "reason")):
+    for head in (word(lang, "author"), word(lang, "reason")):
         table.add_column(head, overflow="fold")
     for name in names:
         table.add_column(plain(name), justify="right")
     for one in since.decided:
-        table.add_row(when(one.at), plain(one.author), plain(one.reason), *map(signed_exact, one.amounts))
+        decided = Text("\n").join((Text(when(one.at)), plain(one.author)))  # side by side they would leave a reason no room
+        table.add_row(decided, plain(one.reason), *map(signed_exact, one.amounts))
     table.add_section()
-    table.add_row("", "", word(lang, "stands"), *map(signed_exact, since.stands))
+    table.add_row("", word(lang, "stands"), *map(signed_exact, since.stands))
     return Group(word(lang, "as_played"), table)
 
 
