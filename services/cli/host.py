@@ -69,12 +69,7 @@ class Host:
             runner.run(self._live(ready, after, beside))
 
     async def _live(self, ready: Callable[[], None], after: Sequence[Service], beside: Sequence[Companion]) -> None:
-        asked = asyncio.Event()
-        stops = [signal.SIGINT, signal.SIGTERM]
-        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup wants us to outlive the terminal
-            stops.append(signal.SIGHUP)
-        for number in stops:
-            asyncio.get_running_loop().add_signal_handler(number, asked.set)
+        asked = _asked_to_stop()
         life = asyncio.create_task(self._serve(ready, after))
         others = [asyncio.create_task(asked.wait()), *(asyncio.create_task(run()) for run in beside)]
         await asyncio.wait({life, *others}, return_when=asyncio.FIRST_COMPLETED)
@@ -112,6 +107,33 @@ class Host:
         listening.cancel()
         if serving.done():
             serving.result()
+
+
+def stand_by(beside: Companion) -> None:
+    """Run `beside`, which never ends by itself, and nothing else until a signal. Raises what it raised."""
+    asyncio.run(_until_asked(beside))
+
+
+async def _until_asked(beside: Companion) -> None:
+    asked = _asked_to_stop()
+    tasks = {asyncio.create_task(asked.wait()), asyncio.create_task(beside())}
+    done, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+def _asked_to_stop() -> asyncio.Event:
+    """An event that the running loop sets on SIGINT, SIGTERM or a terminal that is closed."""
+    asked = asyncio.Event()
+    stops = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup wants us to outlive the terminal
+        stops.append(signal.SIGHUP)
+    for number in stops:
+        asyncio.get_running_loop().add_signal_handler(number, asked.set)
+    return asked
 
 
 class _Server(uvicorn.Server):

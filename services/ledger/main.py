@@ -124,7 +124,7 @@ class Ledger:
             await self._readers.open()
             await self._books.start()
         except RefusedToRun as refused:
-            raise CannotStart(f"the ledger refuses to run: {refused}") from refused
+            raise CannotStart(f"the ledger refuses to run: {refused.reason}: {refused}") from refused
         except (OSError, asyncpg.PostgresError) as wrong:
             raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
         self._archive = ArchiveAtHand(self._log, archive_folder(settings))

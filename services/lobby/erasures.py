@@ -1,4 +1,7 @@
-"""Keys of erased people stay destroyed: a crash may have come before it, or the vault be put back from an older backup, at any time."""
+"""Keys of erased people stay destroyed: a crash may have come before it, or the vault be put back from an older backup, at any time.
+
+Such a vault also lacks the keys of people who signed up since. That cannot be mended, only told: without his key nobody has a name or a password.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,8 @@ class Erasures:
     """Destroys what keys there are of people whom the log has erased: when the rows know all that it had at the start, and ever again."""
 
     def __init__(self, event_log: EventLog, vault: Vault, reads: Reads, at_least: AtLeast) -> None:
+        self.without_key = 0
+        """People who are not erased and have no key, as of the last look."""
         self._log = event_log
         self._vault = vault
         self._reads = reads
@@ -46,8 +51,12 @@ class Erasures:
             await asyncio.gather(self._looking, return_exceptions=True)
 
     async def look(self) -> None:
-        """Destroy the keys of all who are erased, as far as the rows know. Raises what Postgres raises."""
+        """Destroy the keys of all who are erased, as far as the rows know, and count who lacks one. Raises what Postgres raises."""
         await self._vault.destroy(await self._reads.erased())
+        lacking = await self._reads.without_key()
+        if lacking > self.without_key:
+            log.warning("keys_missing", persons=lacking)
+        self.without_key = lacking
 
     async def _look_again_and_again(self) -> None:
         told = False

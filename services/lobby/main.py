@@ -65,7 +65,7 @@ class Lobby:
             await self._database.open(vault.ddl)
             await self._projector.start()
         except RefusedToRun as refused:
-            raise CannotStart(str(refused)) from refused
+            raise CannotStart(f"the lobby refuses to run: {refused.reason}: {refused}") from refused
         except (OSError, TimeoutError, asyncpg.PostgresError) as wrong:
             raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
         self._progress = Progress(event_log, self._database, schema)
@@ -117,4 +117,5 @@ class Lobby:
             "postgres": postgres,
             "rows": rows,
             "progress": progress,
+            "without_key": self._erasures.without_key if self._erasures is not None else 0,
         }

@@ -80,6 +80,14 @@ class Reads:
         rows = await self._database.fetch(f'SELECT player FROM "{self._schema}".erased')  # noqa: S608 - see `as_of`
         return [row["player"] for row in rows]
 
+    async def without_key(self) -> int:
+        """How many players are not erased, as far as the rows know, and have no key in the vault. Raises what Postgres raises."""
+        rows = await self._database.fetch(
+            f'SELECT count(*) FROM "{self._schema}".players p'  # noqa: S608 - see `as_of`
+            f" WHERE NOT EXISTS (SELECT FROM {self._vault.table} k WHERE k.person = p.player)"
+        )
+        return int(rows[0]["count"])
+
     async def names(self, players: Iterable[str]) -> dict[str, str]:
         """What `players` are called; without those that are erased, and empty when Postgres, which keeps the keys, is away."""
         wanted = list(dict.fromkeys(players))

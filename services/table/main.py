@@ -79,7 +79,7 @@ class _Run:
         try:
             await self._openings.start()
         except RefusedToRun as refused:
-            raise CannotStart(str(refused)) from None
+            raise CannotStart(f"the table service refuses to run: {refused.reason}: {refused}") from None
         await self._require_keys(schema, keys)
         self._clocks = Clocks(tables, settings.postgres_dsn, schema, now_ms, next_deals.after)
         self._clocks.start()

@@ -194,13 +194,13 @@ async def test_the_log_is_put_back_from_an_older_copy(house):
     house.servers.revive()
     await house.says(status="down", TABLE_0="log_behind")
     await house.stop()
-    with pytest.raises(CannotStart, match="TABLE_0 ends at sequence 40, but 90 has been applied"):
+    with pytest.raises(CannotStart, match="log_behind: TABLE_0 ends at sequence 40, but 90 has been applied"):
         await house.start()
     await house.stop()
 
     other = PlayedTable(house.log, 7)
     await _again(house, other.play, commits=60)  # a log that is longer than what was applied, and another
-    with pytest.raises(CannotStart, match="TABLE_0:90 is not the commit"):
+    with pytest.raises(CannotStart, match="history_differs: TABLE_0:90 is not the commit"):
         await house.start()
     await house.stop()
 
@@ -228,7 +228,7 @@ async def test_the_log_is_wiped(house):
     await house.open()  # makes the streams anew
     await house.says(status="down", TABLE_0="log_behind")
     await house.stop()
-    with pytest.raises(CannotStart, match="TABLE_0 ends at sequence 0, but 40 has been applied"):
+    with pytest.raises(CannotStart, match="log_behind: TABLE_0 ends at sequence 0, but 40 has been applied"):
         await house.start()
 
 

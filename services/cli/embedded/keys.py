@@ -12,6 +12,10 @@ from shared.events.keys import KeyFileError, MasterKeys, SigningKey
 from shared.web.service import CannotStart
 
 ENTROPY_BYTES = 32  # as many as the key has
+INSTEAD = {  # by the file's name: what a key that is lost for good means
+    "master_keys": "another one does not open what the log holds",
+    "signing_key": "if it is lost for good, a new one may be made in its place: operating.md, Signed checkpoints",
+}
 
 
 class KeyFiles(msgspec.Struct, frozen=True):
@@ -37,7 +41,7 @@ def ensure_keys(home: Home, master_keys: Path | None = None, signing_key: Path |
             if not own.exists():
                 create(own, f"k{secrets.token_hex(4)}", secrets.token_bytes(ENTROPY_BYTES))
         elif not own.exists():
-            raise CannotStart(f"{home.path} has a log but its key {own} is missing: put it back (a new one would not fit the log)")
+            raise CannotStart(f"{home.path} has a log but its key {own} is missing: put it back ({INSTEAD[own.name]})")
     check_keys(files)
     return files
 

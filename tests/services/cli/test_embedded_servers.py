@@ -215,13 +215,15 @@ def test_a_deep_folder_with_odd_letters_works(tmp_path):
         assert asyncio.run(count(servers)) == 1
 
 
-@pytest.mark.parametrize("key", ["master_keys", "signing_key"])
-def test_no_new_key_is_made_over_an_existing_log(home, key):
-    """A missing key beside a log is a refusal that names it, not a new key that could not open the log."""
+@pytest.mark.parametrize(
+    ("key", "instead"), [("master_keys", "does not open what the log holds"), ("signing_key", "a new one may be made")]
+)
+def test_no_new_key_is_made_over_an_existing_log(home, key, instead):
+    """A missing key beside a log is a refusal that names it and says what its loss means, not a new key that could not open the log."""
     with EmbeddedServers(home, postgres=False):
         pass
     (home / "keys" / key).unlink()
-    with pytest.raises(CannotStart, match=f"keys/{key} is missing"):
+    with pytest.raises(CannotStart, match=f"keys/{key} is missing: .*{instead}"):
         EmbeddedServers(home, postgres=False).start()
     assert not (home / "keys" / key).exists()
 

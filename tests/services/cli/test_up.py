@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +23,7 @@ ROOT = Path(__file__).parents[3]
 PULKA = [sys.executable, "-c", "from services.cli.main import main; main()"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PULKA_")}
 STOP_SECONDS = 5.0  # docs/formats.md: Command line
+OPERATING = (ROOT / "deploy" / "docs" / "operating.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -102,6 +105,67 @@ def test_the_connections_of_the_ready_line_can_be_used(up):
 
     assert asyncio.run(ask()) == 1
     assert ready["nats"].startswith("nats://service:")
+
+
+def stop(process):
+    process.terminate()
+    assert process.wait(STOP_SECONDS) == 0
+
+
+def put_aside(dsn):
+    """What operating.md runs by psql, which executes each row of this answer."""
+
+    async def run():
+        connection = await asyncpg.connect(dsn)
+        try:
+            for row in await connection.fetch(re.search(r"^(SELECT format\('ALTER SCHEMA.*) \\gexec$", OPERATING, re.MULTILINE)[1]):
+                await connection.execute(row[0])
+            return {row[0] for row in await connection.fetch("SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_'")}
+        finally:
+            await connection.close()
+
+    return asyncio.run(run())
+
+
+def test_a_club_goes_on_with_an_older_log_by_the_steps_of_the_page(home, up):
+    """A log that lost its end is `log_behind`; the servers alone start, the rows are put aside, and who is in that log plays on."""
+    process, ready = up()
+    player, token = sign_up(ready["url"])
+    stop(process)
+    shutil.copytree(home / "nats", home / "older")
+    process, ready = up()
+    for _ in range(20):  # their streams are eight
+        sign_up(ready["url"])
+    until(lambda: httpx.get(f"{ready['url']}/health").json()["services"]["lobby"]["rows"]["lag_events"] == 0)
+    stop(process)
+    owner = (home / "nats").stat()
+    shutil.rmtree(home / "nats")
+    (home / "older").rename(home / "nats")
+    for path in (home / "nats", *(home / "nats").rglob("*")):
+        os.chown(path, owner.st_uid, owner.st_gid)
+
+    status, out, complaint = pulka("up", "--home", str(home), "--port", "0")
+    assert (status, out) == (2, "")
+    assert re.fullmatch(r"pulka: the (lobby|table service) refuses to run: log_behind: LOBBY_\d ends at .*\n", complaint)
+
+    process, ready = up("--servers-only")
+    assert set(ready) == {"nats", "postgres", "home", "pids"}
+    assert {"vault", "ledger_v1", "before_projections", "before_proofs", "before_lobby_v1"} <= put_aside(ready["postgres"])
+    stop(process)
+    assert processes_of(home) == []
+    process, ready = up()
+    assert me(ready["url"], token).json()["player"] == {"id": player, "name": "Vera"}
+    until(lambda: httpx.get(f"{ready['url']}/health").json()["status"] == "ok")
+    status, out, _ = pulka("ledger", "status", "--json", environment={"PULKA_HOME": str(home)})
+    assert [version["version"] for version in json.loads(out)["versions"]] == [2]
+
+
+def test_servers_of_others_are_not_started_alone():
+    """With both connections given there is nothing to start."""
+    environment = {"PULKA_NATS_URL": "nats://127.0.0.1:1", "PULKA_POSTGRES_DSN": "postgresql://127.0.0.1:1/x"}
+    status, _, complaint = pulka("up", "--servers-only", environment=environment)
+    assert status == 2
+    assert "--servers-only: PULKA_NATS_URL and PULKA_POSTGRES_DSN name servers that others run" in complaint
 
 
 @pytest.mark.chaos

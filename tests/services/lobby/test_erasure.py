@@ -108,6 +108,23 @@ async def test_a_key_that_comes_back_is_destroyed_again(sign_up, vault, settings
         await again.stop()
 
 
+async def test_people_whose_key_an_older_vault_lacks_are_counted(sign_up, vault, settings, lobby):
+    """Who signed up after that backup has no name any more; `/health` says how many there are, the erased not among them."""
+    anna, boris = await sign_up("Anna"), await sign_up("Boris")
+    answer = await anna.delete("/me")
+    await boris.get(f"/tables?at_least={answer['position']}")
+    assert (await lobby.health())["without_key"] == 0
+    await vault.execute("DELETE FROM person_keys WHERE person = $1", boris.id)
+    await lobby.drain()
+    await lobby.stop()
+    again = main.create(settings)
+    await again.start()
+    try:
+        assert (await again.health())["without_key"] == 1
+    finally:
+        await again.stop()
+
+
 async def test_a_key_that_comes_back_under_a_running_lobby(sign_up, vault, settings, monkeypatch):
     """A crash before it, Postgres that was away, or a vault that is put back meanwhile: the next look destroys it."""
     monkeypatch.setattr(erasures, "AGAIN_S", 0.01)
