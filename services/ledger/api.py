@@ -10,7 +10,7 @@ from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 
-from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections
+from services.ledger import audit_trail, deal_history, score_sheet, sections
 from services.ledger.desk import Desk, as_of, reader_of
 from services.ledger.whists import statement
 from shared.web.auth import Caller
@@ -69,7 +69,7 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
             chosen = await sections.chosen(connection, seen.sight, section)
             played = await score_sheet.read(connection, table_id, chosen.last_deal, after=chosen.section.deals_before)
-            kept = await own_entries.kept(connection, seen.sight.table, chosen.section, chosen.last_deal)
+            kept = await deal_history.kept_sheets(connection, seen.sight.table, chosen.section, played, chosen.last_deal)
         return Response(deal_history.score_file(seen.sight.table, chosen.section, played, kept), headers=seen.headers | NO_STORE)
 
     return [deals, deal, score_file]

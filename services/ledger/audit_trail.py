@@ -211,6 +211,14 @@ async def dealt_at(connection: Connection, table_id: str, deal: int) -> int | No
     return found
 
 
+async def all_dealt(connection: Connection, table_id: str) -> dict[int, int]:
+    """By the number of a deal the revision with which its cards were dealt."""
+    rows = await connection.fetch(
+        "SELECT deal, min(revision) AS revision FROM audit_trail WHERE table_id = $1 AND events LIKE '%CardsDealt%' GROUP BY deal", table_id
+    )
+    return {row["deal"]: row["revision"] for row in rows}
+
+
 async def with_bytes(log: EventLog, table: Table, found: Sequence[Step], revealed: frozenset[int]) -> list[dict[str, Any]]:
     """The steps as the API shows them, `commit` the exact JSON that is hashed, null while the commit's deal is not among `revealed`.
 

@@ -138,8 +138,10 @@ async def deal_record(connection: Connection, table: Table, section: Section, de
             "order_pause_s": court["order_pause_s"],
             "entropy": cards.server_seed,
         }
-    if (noted := _noted(outcome, moves)) and table.by_hand:
-        record["infractions"] = noted
+    if table.by_hand:
+        record["entries"] = "by_hand"
+        if noted := _noted(outcome, moves):
+            record["infractions"] = noted
     if section.start and section.first_deal == deal:
         start = msgspec.json.decode(section.start)
         record["sheet"] = {column: start[column] for column in score_sheet.COLUMNS}
@@ -178,16 +180,16 @@ def _noted(outcome: dict[str, Any], moves: Sequence[dict[str, Any]]) -> list[dic
     ]
 
 
-def score_file(table: Table, section: Section, played: Sequence[Score], kept: Sheet | None = None) -> dict[str, Any]:
+def score_file(table: Table, section: Section, played: Sequence[Score], kept: Sequence[Sheet] | None = None) -> dict[str, Any]:
     """A section of the pulka as a score file (docs/formats.md: Score file) that `pulka score` brings to the same sheet.
 
-    `kept` is the sheet that the players kept, where they do: what of it is not due is an infraction of the last deal.
+    `kept`, where the players keep the sheet: as it stood after each of the deals `played` (`kept_sheets`).
     """
     file: dict[str, Any] = {
         "format": 1,
         "convention": msgspec.Raw(table.convention.encode()),
         "players": section.players,
-        "deals": [deal_document(outcome_of(msgspec.json.decode(score.outcome)), section.players) for score in played],
+        "deals": [_deal_document(score, section.players) for score in played],
     }
     if table.target is not None:
         file["target"] = table.target
@@ -195,10 +197,37 @@ def score_file(table: Table, section: Section, played: Sequence[Score], kept: Sh
         file["start"] = msgspec.Raw(section.start.encode())
     if table.whist_stake is not None:
         file["stake"] = written(table.whist_stake)
-    wrong = own_entries.differences(kept, score_sheet.sheet_of(played[-1].sheet)) if kept and played else []
-    if wrong:
-        file["deals"][-1]["infractions"] = [*file["deals"][-1].get("infractions", ()), *wrong]
+    for document, sheet in zip(file["deals"], kept or (), strict=False):  # none where the server keeps it
+        document["kept"] = sheet.document()
     return file
+
+
+def _deal_document(score: Score, players: int) -> dict[str, Any]:
+    """A deal as a score file has it; of a pulka that was played elsewhere with the sheet that its players kept, where its file had that."""
+    outcome = msgspec.json.decode(score.outcome)
+    return deal_document(outcome_of(outcome), players) | ({"kept": outcome["kept"]} if "kept" in outcome else {})
+
+
+async def kept_sheets(
+    connection: Connection, table: Table, section: Section, played: Sequence[Score], last_deal: int, *, before: int | None = None
+) -> list[Sheet] | None:
+    """The sheet of a section as its players kept it after each of the deals `played`; None where the server writes it.
+
+    As it stood when the next one was dealt, since that one was scored on it; after the last with all that was written while deals up to
+    `last_deal` went on, `before` as for `own_entries.read`.
+    """
+    own = await own_entries.by_hand(connection, table, section, last_deal, before=before)
+    if own is None:
+        return None
+    dealt = await audit_trail.all_dealt(connection, table.table_id)
+    sheet, at, sheets = section.sheet, 0, []
+    for following in [*played[1:], None][: len(played)]:
+        begin = at
+        while at < len(own) and (following is None or own[at].revision < dealt[following.deal]):
+            at += 1
+        sheet = own_entries.paper(sheet, own[begin:at])
+        sheets.append(sheet)
+    return sheets
 
 
 def summary(score: Score) -> dict[str, Any]:

@@ -11,10 +11,8 @@ from services.ledger.sections import Section
 from services.ledger.tables import Line, Table
 from shared.projections.projection import Connection
 from shared.rules import amount as amounts
-from shared.rules.amount import Amount, exact, written
+from shared.rules.amount import written
 from shared.rules.irregular_events import EntryCorrected, EntryFined, EntryWritten
-from shared.rules.outcome import Infraction
-from shared.rules.recorded_infraction import infraction_document
 from shared.rules.sheet import Column, Entry, Sheet, write
 
 DDL: Final = """
@@ -30,9 +28,6 @@ CREATE TABLE IF NOT EXISTS own_entries (
     PRIMARY KEY (table_id, revision, place)
 );
 """
-
-STANDS: Final = "as it stands on the sheet that the players kept"
-
 
 class Own(msgspec.Struct, frozen=True):
     """One change of a column: the event number `place` of its commit; `deal` was going on; whists `on_seat`; `amount` exact, as text."""
@@ -121,23 +116,3 @@ def documents(found: Iterable[Own]) -> list[dict[str, Any]]:
         | {"amount": written(amounts.read(one.amount, "amount"))}
         for one in found
     ]
-
-
-def differences(kept: Sheet, reckoned: Sheet) -> list[dict[str, Any]]:
-    """What makes the sheet `kept` by the players of the `reckoned` one, as infractions of a score file: entries that stand (4.2.9)."""
-    found: list[dict[str, Any]] = []
-    for seat in range(kept.players):
-        whists = tuple(
-            (seat, other, exact(wrote - due))
-            for other, (wrote, due) in enumerate(zip(kept.whists[seat], reckoned.whists[seat], strict=True))
-            if wrote != due
-        )
-        mountain, pool = exact(kept.mountain[seat] - reckoned.mountain[seat]), exact(kept.pool[seat] - reckoned.pool[seat])
-        if whists or mountain or pool:
-            one = Infraction("4.2.9", seat, ruled=True, whists=whists, mountain=_own(seat, mountain), pool=_own(seat, pool), reason=STANDS)
-            found.append(infraction_document(one, kept.players))
-    return found
-
-
-def _own(seat: int, number: Amount) -> tuple[tuple[int, Amount], ...]:
-    return ((seat, number),) if number else ()

@@ -12,6 +12,7 @@ from shared.rules.deal_checks import check
 from shared.rules.outcome import Call, DealOutcome
 from shared.rules.recorded_infraction import InfractionDocument, infraction_document, read_infractions
 from shared.rules.refusal import Malformed
+from shared.rules.sheet_document import SheetDocument
 
 T = TypeVar("T")
 Seat: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=4)]
@@ -20,7 +21,10 @@ MOST_INFRACTIONS = 100  # of one deal: no table finds more, and each is looked a
 
 
 class DealDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One entry of `deals`; the fields as in `DealOutcome`, null or left out where nothing is to be said; `dark` may name the bid."""
+    """One entry of `deals`; the fields as in `DealOutcome`, null or left out where nothing is to be said; `dark` may name the bid.
+
+    `kept`: the sheet as the players kept it after this deal, where they do that themselves (4.2.4).
+    """
 
     contract: str | None = None
     dealer: Seat | None = None
@@ -33,6 +37,7 @@ class DealDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dark: bool | str = False
     dark_pass: tuple[Seat, ...] = ()
     infractions: Annotated[tuple[InfractionDocument, ...], msgspec.Meta(max_length=MOST_INFRACTIONS)] = ()
+    kept: SheetDocument | None = None
 
 
 def read_deal(document: DealDocument, convention: Convention, players: int, dealer: int, path: str) -> DealOutcome:

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from shared.rules.agreement import rules_digest
-from shared.rules.amount import LARGEST, Amount, written
+from shared.rules.amount import LARGEST, LONGEST, Amount, written
 from shared.rules.convention import from_record, record
 from shared.rules.decoding import convert, decode
 from shared.rules.ending import outcome_document
@@ -29,7 +29,7 @@ class PulkaRecorded(Event, frozen=True, tag="PulkaRecorded"):
 
     `score_file` with its convention resolved, its dealers named and nothing in it that says nothing. `seats` are player ids clockwise, none
     where nobody is known by one. `terms`: `visibility`, and `stake` where one was agreed; `rules_digest` covers them as in `PulkaOpened`.
-    `deals`: of each what `DealScored` would hold, `outcome` and `entries`; `settlement` as in `PulkaClosed`. `author` wrote it down.
+    `deals`: of each what `DealScored` would hold, `outcome` and `entries`, and in the outcome `kept` where the file has it; `settlement` as in `PulkaClosed`. `author` wrote it down.
     """
 
     score_file: dict[str, Any]
@@ -59,7 +59,7 @@ def recorded(document: object, seats: tuple[str, ...], visibility: str, author: 
     """The event that a score file makes, JSON text or already read. Raises `NotJson` and `Malformed` as `scored` does, and for `seats`."""
     pulka = scored(document)
     for place, deal in enumerate(pulka.deals):
-        _require_readable(deal.after.sheet, f"deals[{place}]")
+        _require_readable(deal, f"deals[{place}]")
     if seats and len(seats) != pulka.players:
         raise Malformed("seats", f"has {len(seats)} values, must have {pulka.players}")
     if len(set(seats)) != len(seats):
@@ -72,7 +72,7 @@ def recorded(document: object, seats: tuple[str, ...], visibility: str, author: 
         "format": 1,
         "convention": convention,
         "players": pulka.players,
-        "deals": [deal_document(deal.outcome, pulka.players) for deal in pulka.deals],
+        "deals": [deal_document(deal.outcome, pulka.players) | _kept(deal) for deal in pulka.deals],
     }
     if pulka.target is not None:
         file["target"] = pulka.target
@@ -98,11 +98,15 @@ def recorded_again(event: PulkaRecorded) -> PulkaRecorded:
     return recorded(event.score_file, event.seats, event.terms.get("visibility", ""), event.author)
 
 
-def _require_readable(sheet: Sheet, path: str) -> None:
-    """Refuse a sheet with a number that no document may hold: nobody could read it again. Raises `Malformed`."""
+def _require_readable(deal: ScoredDeal, path: str) -> None:
+    """Refuse a deal that writes, or a sheet that has, a number that no document may hold: nobody could read it again. Raises `Malformed`."""
+    sheet = deal.after.sheet
     numbers: list[Amount] = [*sheet.pool, *sheet.mountain, *(whists for row in sheet.whists for whists in row)]
+    numbers += [entry.amount for entry in deal.entries]
     if any(not -LARGEST <= number <= LARGEST for number in numbers):
         raise Malformed(path, f"brings a number of the sheet over {LARGEST}")
+    if any(len(str(written(number))) > LONGEST for number in numbers):
+        raise Malformed(path, f"brings a number of the sheet to more than {LONGEST} characters")
 
 
 def _start(document: object) -> dict[str, Any]:
@@ -113,8 +117,13 @@ def _start(document: object) -> dict[str, Any]:
 
 
 def _scored(deal: ScoredDeal, players: int) -> dict[str, Any]:
-    outcome = outcome_document(deal.outcome, players) | _series(deal.after.series)
+    outcome = outcome_document(deal.outcome, players) | _series(deal.after.series) | _kept(deal)
     return {"outcome": outcome, "entries": [entry.document() for entry in deal.entries]}
+
+
+def _kept(deal: ScoredDeal) -> dict[str, Any]:
+    """The sheet that the players kept, where the file has it."""
+    return {} if deal.kept is None else {"kept": deal.after.sheet.document()}
 
 
 def _series(series: Series) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class DealRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A deal record; `convention` and `moves` are read apart. What stands after `moves` is the pulka's state before this deal; `forced`
     says that nobody is asked for a call (3.7.9).
 
+    `entries`: with "by_hand" the players keep the sheet, which may look ended before a deal that was dealt all the same (4.2.4).
     `infractions`: entries of the deal before that stood at the end of this auction though they were wrong, and fines for them (4.2.9).
     """
 
@@ -57,6 +58,7 @@ class DealRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     forced: bool = False
     mode: Literal["enforced", "adjudicated"] = "enforced"
     attention: Literal["players", "server"] = "players"
+    entries: Literal["automatic", "by_hand"] = "automatic"
     order_pause_s: Annotated[int, msgspec.Meta(ge=0, le=60)] = DEFAULT_ORDER_PAUSE_MS // 1000  # as a table's terms have it (3.4.8)
     infractions: Annotated[tuple[InfractionDocument, ...], msgspec.Meta(max_length=MOST_INFRACTIONS)] = ()
     entropy: Annotated[str, msgspec.Meta(max_length=64)] = ""  # the server's seed, once revealed; cards drawn blind come from it
@@ -104,14 +106,14 @@ def replay_document(document: bytes | str | Document) -> Document | ReplayRefuse
 def _adjudicated(record: DealRecord, deal: Deal) -> Document | ReplayRefused:
     """The same for a deal of the other mode, whose moves may break rules."""
     moves = tuple(replaying.read_move(entry, record.players, f"moves[{index}]") for index, entry in enumerate(record.moves))
-    if moves and pulka_over(deal):
+    if moves and record.entries == "automatic" and pulka_over(deal):
         return ReplayRefused(Refused("pulka_over", "4.2.15", "The pulka had ended on this sheet before the move."), 0)
     terms = CourtTerms(attention=record.attention, order_pause_ms=1000 * record.order_pause_s, recorded=True)
     noted = _noted(record)
     court, events, index, refused = replaying.play_through(deal, terms, moves, record.entropy or f"{record.hands} {record.talon}", noted)
     if refused is not None and refused.code == "malformed":
         raise Malformed(f"moves[{index}]", refused.message)
-    return ReplayRefused(refused, index) if refused is not None else replayed(court, events)
+    return ReplayRefused(refused, index) if refused is not None else replayed(court, events, by_hand=record.entries == "by_hand")
 
 
 def _noted(record: DealRecord) -> tuple[Event, ...]:
@@ -127,9 +129,12 @@ def pulka_over(deal: Deal | Court) -> bool:
     return pulka_closed(setup.convention, setup.target, sheet, 0)
 
 
-def replayed(deal: Deal | Court, events: Iterable[Event]) -> Document:
-    """Where `deal` stands after `events`, as the command shows it: `tricks` taken by seat, `score` None until the deal is over."""
-    over = deal.phase == "auction" and pulka_over(deal)
+def replayed(deal: Deal | Court, events: Iterable[Event], *, by_hand: bool = False) -> Document:
+    """Where `deal` stands after `events`, as the command shows it: `tricks` taken by seat, `score` None until the deal is over.
+
+    `by_hand`: its players keep the sheet, and judge themselves whether the pulka is over.
+    """
+    over = not by_hand and deal.phase == "auction" and pulka_over(deal)
     to_act = None if over else deal.to_act
     return {
         "phase": "over" if over else deal.phase,

@@ -9,13 +9,14 @@ import msgspec
 from shared.rules.amount import Amount
 from shared.rules.convention import Convention, resolve
 from shared.rules.decoding import convert, decode
+from shared.rules.kept_sheet import differences
 from shared.rules.outcome import DealOutcome
 from shared.rules.recorded_deal import DealDocument, read_deal
 from shared.rules.refusal import Malformed
 from shared.rules.seats import FEWEST, MOST
 from shared.rules.series import Bombs, Series, dark_deals_in_row
 from shared.rules.settlement import pulka_closed, settlement
-from shared.rules.sheet import Entry, written_by
+from shared.rules.sheet import Entry, Sheet, written_by
 from shared.rules.sheet_document import Number, SheetDocument, read_sheet
 from shared.rules.stakes import read_stake
 from shared.rules.standing import Standing, play_on
@@ -46,12 +47,16 @@ class ScoreFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ScoredDeal(msgspec.Struct, frozen=True):
-    """One deal of a file: its outcome, what it wrote, and where the pulka stood before and after it."""
+    """One deal of a file: its outcome, what it wrote, and where the pulka stood before and after it.
+
+    `kept`: the last of the entries, which make the sheet that the players kept of the reckoned one; None where the file has no such sheet.
+    """
 
     outcome: DealOutcome
     entries: tuple[Entry, ...]
     before: Standing
     after: Standing
+    kept: tuple[Entry, ...] | None = None
 
 
 class Scored(msgspec.Struct, frozen=True):
@@ -88,13 +93,24 @@ def scored(document: object) -> Scored:
     written: list[ScoredDeal] = []
     for index, deal in enumerate(file.deals):
         path = f"deals[{index}]"
-        if pulka_closed(convention, file.target, standing.sheet, standing.deals):
+        # Who keep the sheet themselves judge whether it is over when the next deal starts; what they write after that was not there yet.
+        judged = bool(written) and written[-1].kept is not None
+        if not judged and pulka_closed(convention, file.target, standing.sheet, standing.deals):
             raise Malformed(path, "the pulka had ended before this deal", "pulka_over")
         outcome = read_deal(deal, convention, file.players, _dealer(deal, file.players, standing, path), path)
-        before = standing
-        standing, entries = play_on(convention, file.target, before, outcome)
-        written.append(ScoredDeal(outcome, entries, before, standing))
+        kept = None if deal.kept is None else read_sheet(deal.kept, file.players, f"{path}.kept")
+        written.append(_scored(convention, file.target, standing, outcome, kept))
+        standing = written[-1].after
     return Scored(convention, file.players, file.target, stake, start, tuple(written))
+
+
+def _scored(convention: Convention, target: int | None, before: Standing, outcome: DealOutcome, kept: Sheet | None) -> ScoredDeal:
+    """One deal played on from `before`, to the sheet that the players `kept` where there is one."""
+    after, entries = play_on(convention, target, before, outcome)
+    if kept is None:
+        return ScoredDeal(outcome, entries, before, after)
+    otherwise = differences(kept, after.sheet)
+    return ScoredDeal(outcome, (*entries, *otherwise), before, msgspec.structs.replace(after, sheet=kept), otherwise)
 
 
 def score_document(document: object) -> dict[str, Any]:

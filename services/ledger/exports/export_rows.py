@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from services.ledger import deal_history, own_entries, score_sheet, sections, tables
+from services.ledger import deal_history, score_sheet, sections, tables
 from services.ledger.score_sheet import Score
 from services.ledger.tables import Table
 from services.ledger.whists.as_it_stood import as_it_stood
@@ -234,8 +234,8 @@ async def _files_of(connection: Connection, table: Table, last_deal: int, revisi
     ends = [*(section.first_deal for section in every[1:]), table.deal + 1]  # who keeps the sheet himself may write in the deal after it
     files: list[dict[str, Any]] = []
     for number, (section, end) in enumerate(zip(parted, ends, strict=False), start=1):
-        kept = await own_entries.kept(connection, table, section, end - 1, before=revision + 1)
         own = [score for score in played if section.first_deal <= score.deal < end]
+        kept = await deal_history.kept_sheets(connection, table, section, own, end - 1, before=revision + 1)
         file = deal_history.score_file(table, section, own, kept)
         files.append({"table_id": table.table_id, "section": number, "status": status, "score_file": file})
     return files

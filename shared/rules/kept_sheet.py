@@ -1,0 +1,28 @@
+"""The sheet as the players kept it themselves (4.2.4), beside the one that is reckoned: what was written otherwise than due stands (4.2.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from shared.rules.amount import exact
+from shared.rules.sheet import Entry, Sheet
+
+RULE: Final = "4.2.9"
+STANDS: Final = "as it stands on the sheet that the players kept"
+
+
+def differences(kept: Sheet, reckoned: Sheet) -> tuple[Entry, ...]:
+    """The entries that make the sheet `kept` by the players of the `reckoned` one; nobody is helped by them."""
+    return tuple(_differences(kept, reckoned))
+
+
+def _differences(kept: Sheet, reckoned: Sheet) -> Iterator[Entry]:
+    for seat in range(kept.players):
+        if change := exact(kept.pool[seat] - reckoned.pool[seat]):
+            yield Entry(seat, "pool", None, change, RULE, STANDS)
+        if change := exact(kept.mountain[seat] - reckoned.mountain[seat]):
+            yield Entry(seat, "mountain", None, change, RULE, STANDS)
+        for on in range(kept.players):
+            if change := exact(kept.whists[seat][on] - reckoned.whists[seat][on]):
+                yield Entry(seat, "whists", on, change, RULE, STANDS)
