@@ -15,6 +15,7 @@ from services.ledger.sheet.sheet_words import word
 from shared.events.address import is_id
 from shared.rules.convention import resolve
 from shared.rules.decoding import convert
+from shared.rules.kept_sheet import due
 from shared.rules.recorded_deal import DealDocument, read_deal
 from shared.rules.refusal import Malformed
 from shared.rules.score_file import StartDocument, score_document, scored, standing_at
@@ -120,7 +121,8 @@ def _pulka(score: Document, file: Document, numbers: list[int]) -> PlayedPulka:
     ):  # one may have ended since
         path = f"deals[{place}]"
         outcome = read_deal(convert(document, DealDocument, path), rules, players, document["dealer"], path)
-        deals.append(PlayedDeal(number, outcome, tuple(map(entry, wrote["entries"]))))
+        entries = tuple(map(entry, wrote["entries"]))
+        deals.append(PlayedDeal(number, outcome, due(entries) if "kept" in document else entries))
     start = convert(file["start"], StartDocument, "start") if "start" in file else None
     sheet = read_sheet(convert(score["sheet"], SheetDocument, "sheet"), players, "sheet")
     stake = read_stake(file["stake"], "stake") if "stake" in file else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -139,9 +140,7 @@ async def deal_record(connection: Connection, table: Table, section: Section, de
             "entropy": cards.server_seed,
         }
     if table.by_hand:
-        record["entries"] = "by_hand"
-        if noted := _noted(outcome, moves):
-            record["infractions"] = noted
+        record |= _noted(outcome, moves)
     if section.start and section.first_deal == deal:
         start = msgspec.json.decode(section.start)
         record["sheet"] = {column: start[column] for column in score_sheet.COLUMNS}
@@ -170,14 +169,15 @@ async def _before(connection: Connection, table: Table, section: Section, deal: 
     return state
 
 
-def _noted(outcome: dict[str, Any], moves: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What of the sheet of the deal before was noted in this deal's outcome, and no arbiter ruled."""
+def _noted(outcome: dict[str, Any], moves: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What a record says where the players keep the sheet: what of that of the deal before was noted in this outcome, and no arbiter ruled."""
     ruled = {(move["rule"], move["seat"], move["reason"]) for move in moves if move["type"] == "ruling"}
-    return [
+    noted = [
         one
         for one in outcome.get("infractions", ())
         if one["rule"] in ON_THE_SHEET and (one["rule"], one["seat"], one.get("reason")) not in ruled
     ]
+    return {"entries": "by_hand"} | ({"infractions": noted} if noted else {})
 
 
 def score_file(table: Table, section: Section, played: Sequence[Score], kept: Sequence[Sheet] | None = None) -> dict[str, Any]:
@@ -220,12 +220,10 @@ async def kept_sheets(
     if own is None:
         return None
     dealt = await audit_trail.all_dealt(connection, table.table_id)
-    sheet, at, sheets = section.sheet, 0, []
+    sheet, begin, sheets = section.sheet, 0, []
     for following in [*played[1:], None][: len(played)]:
-        begin = at
-        while at < len(own) and (following is None or own[at].revision < dealt[following.deal]):
-            at += 1
-        sheet = own_entries.paper(sheet, own[begin:at])
+        end = len(own) if following is None else bisect_left(own, dealt[following.deal], key=lambda one: one.revision)
+        sheet, begin = own_entries.paper(sheet, own[begin:end]), end
         sheets.append(sheet)
     return sheets
 

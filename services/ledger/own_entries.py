@@ -29,6 +29,7 @@ CREATE TABLE IF NOT EXISTS own_entries (
 );
 """
 
+
 class Own(msgspec.Struct, frozen=True):
     """One change of a column: the event number `place` of its commit; `deal` was going on; whists `on_seat`; `amount` exact, as text."""
 

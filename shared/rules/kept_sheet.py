@@ -1,8 +1,8 @@
-"""The sheet as the players kept it themselves (4.2.4), beside the one that is reckoned: what was written otherwise than due stands (4.2.9)."""
+"""The sheet as the players kept it themselves (4.2.4), beside the reckoned one: what was written otherwise than due stands (4.2.9)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from shared.rules.amount import exact
@@ -15,6 +15,11 @@ STANDS: Final = "as it stands on the sheet that the players kept"
 def differences(kept: Sheet, reckoned: Sheet) -> tuple[Entry, ...]:
     """The entries that make the sheet `kept` by the players of the `reckoned` one; nobody is helped by them."""
     return tuple(_differences(kept, reckoned))
+
+
+def due(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """What was due of a deal's `entries`, without those that made the kept sheet of it."""
+    return tuple(one for one in entries if (one.rule, one.why) != (RULE, STANDS))
 
 
 def _differences(kept: Sheet, reckoned: Sheet) -> Iterator[Entry]:

@@ -29,7 +29,8 @@ class PulkaRecorded(Event, frozen=True, tag="PulkaRecorded"):
 
     `score_file` with its convention resolved, its dealers named and nothing in it that says nothing. `seats` are player ids clockwise, none
     where nobody is known by one. `terms`: `visibility`, and `stake` where one was agreed; `rules_digest` covers them as in `PulkaOpened`.
-    `deals`: of each what `DealScored` would hold, `outcome` and `entries`, and in the outcome `kept` where the file has it; `settlement` as in `PulkaClosed`. `author` wrote it down.
+    `deals`: of each what `DealScored` would hold, `outcome` and `entries`, and in the outcome `kept` where the file has it; `settlement` as in
+    `PulkaClosed`. `author` wrote it down.
     """
 
     score_file: dict[str, Any]
@@ -99,7 +100,7 @@ def recorded_again(event: PulkaRecorded) -> PulkaRecorded:
 
 
 def _require_readable(deal: ScoredDeal, path: str) -> None:
-    """Refuse a deal that writes, or a sheet that has, a number that no document may hold: nobody could read it again. Raises `Malformed`."""
+    """Refuse a deal that writes, or leaves, a number that no document may hold: nobody could read it again. Raises `Malformed`."""
     sheet = deal.after.sheet
     numbers: list[Amount] = [*sheet.pool, *sheet.mountain, *(whists for row in sheet.whists for whists in row)]
     numbers += [entry.amount for entry in deal.entries]

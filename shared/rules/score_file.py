@@ -84,7 +84,7 @@ def scored(document: object) -> Scored:
     """One score file, JSON text or already read, scored deal after deal.
 
     Raises `NotJson` for text that is not JSON, `Malformed` with the place of what is wrong: code "malformed", or "pulka_over" for a deal
-    after the pulka's end.
+    after the pulka's end, unless the players keep the sheet, who judge that themselves.
     """
     file = decode(document, ScoreFile) if isinstance(document, (bytes, str)) else convert(document, ScoreFile)
     convention = resolve(file.convention, file.target)

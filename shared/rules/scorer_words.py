@@ -238,6 +238,7 @@ _REASONS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
         (r" more\b", " сверх того"),
         (rf" at {_N}", r" по \1"),
         (rf"the guaranteed result was missed by {_N} whists", r"до обещанного не хватило вистов: \1"),
+        (r"as it stands on the sheet that the players kept", "как стоит в записи, которую вели игроки"),
         (r"the declarer refused the talon", "разыгрывающий отказался от прикупа"),
     )
 )

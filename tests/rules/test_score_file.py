@@ -337,3 +337,55 @@ def test_the_largest_number(number: int | str, *, read: bool) -> None:
         assert score_document(document)["sheet"]["mountain"][0] == number
     else:
         assert refusal(document).path == "start.mountain[0]"
+
+
+KEPT = {"target": 1, "convention": "sochi", "players": 3}
+
+
+def kept_by(*sheets: Any) -> dict[str, Any]:
+    """A file of games that nobody whisted on, of seat after seat, each with the sheet as it was kept after it."""
+    deals = []
+    for seat, sheet in enumerate(sheets):
+        calls = [None if one == seat else "pass" for one in range(3)]
+        deals.append({"contract": "6S", "declarer": seat, "calls": calls} | ({} if sheet is None else {"kept": sheet}))
+    return KEPT | {"deals": deals}
+
+
+def test_4_2_9_the_pulka_goes_on_from_the_sheet_as_the_players_kept_it() -> None:
+    """What makes it of the reckoned one is written as entries without help; the next deal is reckoned on it."""
+    answer = score_document(kept_by({}, {"pool": [0, 1, 0]}, {"pool": ["1/2", 1, 1], "whists": [[2, 0, 10]]}))
+    assert answer["sheet"] == {"pool": ["1/2", 1, 1], "mountain": [0, 0, 0], "whists": [[2, 0, 10]]}
+    last = answer["deals"][2]
+    assert (last["pool"], last["whists"]) == (["1/2", 0, 1], [[2, 0, 10]])
+    assert last["entries"][-1] == {
+        "seat": 0,
+        "column": "pool",
+        "amount": "-1/2",
+        "rule": "4.2.9",
+        "why": "as it stands on the sheet that the players kept",
+    }
+    assert answer["closed"] is False
+
+
+def test_4_2_4_who_keep_the_sheet_judge_whether_it_is_over() -> None:
+    """A deal after a kept sheet that looks ended is scored; after one that was only reckoned it is refused."""
+    full = {"pool": [1, 1, 1]}
+    answer = score_document(kept_by(full, full))
+    assert (answer["closed"], answer["sheet"]["mountain"]) == (True, [0, 0, 0])
+    found = refusal(kept_by(full, None, None))
+    assert (found.path, found.code) == ("deals[2]", "pulka_over")
+
+
+@pytest.mark.parametrize(
+    ("kept", "path"),
+    [
+        ({"pool": [1, 1]}, "deals[0].kept.pool"),
+        ({"whists": [[0, 0, 4]]}, "deals[0].kept.whists[0]"),
+        ({"mountain": [0, "1/0", 0]}, "deals[0].kept.mountain[1]"),
+        ({"deals": 4}, "deals[0].kept.deals"),
+        ([], "deals[0].kept"),
+    ],
+)
+def test_a_kept_sheet_is_read_strictly(kept: Any, path: str) -> None:
+    """It is a sheet of these players, and nothing besides."""
+    assert refusal(kept_by(kept)).path == path

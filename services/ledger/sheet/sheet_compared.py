@@ -11,6 +11,7 @@ from services.ledger.sections import Section
 from services.ledger.tables import Table
 from shared.rules.convention import Convention, resolve
 from shared.rules.ending import outcome_of
+from shared.rules.kept_sheet import due
 from shared.rules.refusal import Malformed
 from shared.rules.sheet import Sheet, entry
 from shared.rules.what_if import PlayedDeal, PlayedPulka
@@ -34,12 +35,11 @@ def convention_meant(text: str, target: int | None) -> tuple[object, Convention]
 
 def pulka_of(table: Table, section: Section, played: Sequence[Score], sheet: Sheet, *, closed: bool) -> PlayedPulka:
     """A section of a table after the deals `played`, with what each wrote, or would have been due where the players keep the sheet."""
-    deals = tuple(
-        PlayedDeal(
-            score.deal,
-            outcome_of(msgspec.json.decode(score.outcome)),
-            tuple(entry(one) for one in msgspec.json.decode(score.written)["entries"]),
-        )
-        for score in played
-    )
+    deals = tuple(map(_deal, played))
     return PlayedPulka(table.rules, section.players, table.target, table.whist_stake, section.standing(table.rules), deals, sheet, closed)
+
+
+def _deal(score: Score) -> PlayedDeal:
+    outcome = msgspec.json.decode(score.outcome)
+    entries = tuple(entry(one) for one in msgspec.json.decode(score.written)["entries"])
+    return PlayedDeal(score.deal, outcome_of(outcome), due(entries) if "kept" in outcome else entries)
