@@ -170,7 +170,7 @@ async def _before(connection: Connection, table: Table, section: Section, deal: 
 
 
 def _noted(outcome: dict[str, Any], moves: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What a record says where the players keep the sheet: what of that of the deal before was noted in this outcome, and no arbiter ruled."""
+    """What a record says where the players keep the sheet: what of that of the deal before was noted in it, and no arbiter ruled."""
     ruled = {(move["rule"], move["seat"], move["reason"]) for move in moves if move["type"] == "ruling"}
     noted = [
         one
