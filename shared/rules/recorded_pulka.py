@@ -29,8 +29,8 @@ class PulkaRecorded(Event, frozen=True, tag="PulkaRecorded"):
 
     `score_file` with its convention resolved, its dealers named and nothing in it that says nothing. `seats` are player ids clockwise, none
     where nobody is known by one. `terms`: `visibility`, and `stake` where one was agreed; `rules_digest` covers them as in `PulkaOpened`.
-    `deals`: of each what `DealScored` would hold, `outcome` and `entries`, the outcome with `kept` where the file has it; `settlement` as in
-    `PulkaClosed`. `author` wrote it down.
+    `deals`: of each what `DealScored` would hold, `outcome` and `entries`, the outcome with `kept` where the file has it;
+    `settlement` as in `PulkaClosed`. `author` wrote it down.
     """
 
     score_file: dict[str, Any]

@@ -109,3 +109,18 @@ def test_a_sheet_that_nobody_could_read_again_is_refused():
     with pytest.raises(Malformed) as refused:
         recorded(full, SEATS, "public", "operator:a")
     assert refused.value.path == "deals[0]"
+
+
+def test_a_kept_sheet_is_recorded_and_what_nobody_could_read_again_is_refused():
+    """The deals' entries come to it, the file has it, and it means the same when it is read again; no sum grows beyond a number's length."""
+    kept = {"pool": [0, "1/3", 0], "whists": [[1, 0, 5]]}
+    event = stored(recorded(FILE | {"deals": [FILE["deals"][0] | {"kept": kept}, FILE["deals"][1]]}, SEATS, "public", "operator:a"))
+    sheet = {"pool": [0, "1/3", 0], "mountain": [0, 0, 0], "whists": [[1, 0, 5]]}
+    assert [deal.get("kept") for deal in event.score_file["deals"]] == [sheet, None]
+    assert event.deals[0]["outcome"]["kept"] == sheet
+    assert match.evolve(Pulka("t"), event).sheet.document() == json.loads(json.dumps(score_document(event.score_file)))["sheet"]
+    assert stored(recorded_again(event)) == event
+    long = {"pool": [f"1/{10**37}", 0, 0]}
+    with pytest.raises(Malformed, match="more than 40 characters") as caught:
+        recorded(FILE | {"deals": [FILE["deals"][0] | {"kept": long}, FILE["deals"][0]]}, SEATS, "public", "operator:a")
+    assert caught.value.path == "deals[0]"
