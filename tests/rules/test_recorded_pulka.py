@@ -112,7 +112,7 @@ def test_a_sheet_that_nobody_could_read_again_is_refused():
 
 
 def test_a_kept_sheet_is_recorded_and_what_nobody_could_read_again_is_refused():
-    """The deals' entries come to it, the file has it, and it means the same when it is read again; no sum grows beyond a number's length."""
+    """The deals' entries come to it, the file has it, and it means the same when it is read again; no number grows too long."""
     kept = {"pool": [0, "1/3", 0], "whists": [[1, 0, 5]]}
     event = stored(recorded(FILE | {"deals": [FILE["deals"][0] | {"kept": kept}, FILE["deals"][1]]}, SEATS, "public", "operator:a"))
     sheet = {"pool": [0, "1/3", 0], "mountain": [0, 0, 0], "whists": [[1, 0, 5]]}
