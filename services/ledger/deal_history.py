@@ -142,14 +142,21 @@ async def deal_record(connection: Connection, table: Table, section: Section, de
     if table.by_hand:
         record |= _noted(outcome, moves)
     if section.start and section.first_deal == deal:
-        start = msgspec.json.decode(section.start)
-        record["sheet"] = {column: start[column] for column in score_sheet.COLUMNS}
-        record |= {name: start[name] for name in ("all_pass_in_row", "dark_in_row", "bombs") if name in start}
+        record |= await _at_the_start(connection, table, section)
     elif played[0].deal < deal:
         record |= await _before(connection, table, section, deal, played[0])
     if is_forced(table.rules, deal):
         record["forced"] = True
     return record
+
+
+async def _at_the_start(connection: Connection, table: Table, section: Section) -> dict[str, Any]:
+    """Where the pulka stood before the first deal of a section that begins with a sheet of its own."""
+    start = msgspec.json.decode(section.start)
+    dealt = await audit_trail.dealt_at(connection, table.table_id, section.first_deal)
+    kept = await own_entries.kept(connection, table, section, section.first_deal, before=dealt)
+    state: dict[str, Any] = {"sheet": {column: start[column] for column in score_sheet.COLUMNS} if kept is None else kept.document()}
+    return state | {name: start[name] for name in ("all_pass_in_row", "dark_in_row", "bombs") if name in start}
 
 
 async def _before(connection: Connection, table: Table, section: Section, deal: int, last: Score) -> dict[str, Any]:
@@ -183,7 +190,7 @@ def _noted(outcome: dict[str, Any], moves: Sequence[dict[str, Any]]) -> dict[str
 def score_file(table: Table, section: Section, played: Sequence[Score], kept: Sequence[Sheet] | None = None) -> dict[str, Any]:
     """A section of the pulka as a score file (docs/formats.md: Score file) that `pulka score` brings to the same sheet.
 
-    `kept`, where the players keep the sheet: as it stood after each of the deals `played` (`kept_sheets`).
+    `kept`, where the players keep the sheet: as it stood before the deals `played`, and after each of them (`kept_sheets`).
     """
     file: dict[str, Any] = {
         "format": 1,
@@ -194,10 +201,11 @@ def score_file(table: Table, section: Section, played: Sequence[Score], kept: Se
     if table.target is not None:
         file["target"] = table.target
     if section.start:
-        file["start"] = msgspec.Raw(section.start.encode())
+        start = msgspec.json.decode(section.start)
+        file["start"] = start if kept is None else start | kept[0].document()
     if table.whist_stake is not None:
         file["stake"] = written(table.whist_stake)
-    for document, sheet in zip(file["deals"], kept or (), strict=False):  # none where the server keeps it
+    for document, sheet in zip(file["deals"], kept[1:] if kept else (), strict=False):  # none where the server keeps it
         document["kept"] = sheet.document()
     return file
 
@@ -211,17 +219,17 @@ def _deal_document(score: Score, players: int) -> dict[str, Any]:
 async def kept_sheets(
     connection: Connection, table: Table, section: Section, played: Sequence[Score], last_deal: int, *, before: int | None = None
 ) -> list[Sheet] | None:
-    """The sheet of a section as its players kept it after each of the deals `played`; None where the server writes it.
+    """The sheet of a section as its players kept it before the deals `played` and after each of them; None where the server writes it.
 
-    As it stood when the next one was dealt, since that one was scored on it; after the last with all that was written while deals up to
-    `last_deal` went on, `before` as for `own_entries.read`.
+    As it stood when the next one was dealt, since that one was scored on it; the last with all written while deals up to `last_deal`
+    went on, `before` as for `own_entries.read`.
     """
     own = await own_entries.by_hand(connection, table, section, last_deal, before=before)
     if own is None:
         return None
     dealt = await audit_trail.all_dealt(connection, table.table_id)
     sheet, begin, sheets = section.sheet, 0, []
-    for following in [*played[1:], None][: len(played)]:
+    for following in [*played, None]:
         end = len(own) if following is None else bisect_left(own, dealt[following.deal], key=lambda one: one.revision)
         sheet, begin = own_entries.paper(sheet, own[begin:end]), end
         sheets.append(sheet)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from services.ledger import sections
 from services.ledger.sections import Section
 from services.ledger.tables import Line, Table
 from shared.projections.projection import Connection
@@ -102,11 +103,13 @@ async def kept(connection: Connection, table: Table, section: Section, last_deal
 
 
 async def by_hand(connection: Connection, table: Table, section: Section, last_deal: int, *, before: int | None = None) -> list[Own] | None:
-    """What the players wrote into their columns since a section began, in order; None where the server writes the sheet."""
+    """What the players wrote into their columns while a section lasted, in order; None where the server writes the sheet."""
     if not table.by_hand:
         return None
+    later = await sections.written(connection, [table.table_id]) if table.sections else []
+    ends = next((one.revision for one in later if one.revision > section.revision), None)  # what is due is written on the newcomer's paper
     found = await read(connection, table.table_id, last_deal, before=before)
-    return [one for one in found if one.revision > section.revision]
+    return [one for one in found if one.revision > section.revision and (ends is None or one.revision < ends)]
 
 
 def documents(found: Iterable[Own]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from shared.rules.score_file import score_document
 from shared.web.auth import OPERATE
 from tests.services.ledger.played import BEGAN, PlayedTable
 from tests.services.ledger.test_adjudicated import TERMS, Misplayed
+from tests.services.ledger.test_members import joins
 
 pytestmark = pytest.mark.servers
 
@@ -74,14 +75,14 @@ class Forgetful(PlayedTable):
         for seat in range(pulka.players):
             due = match.entries_due(pulka, seat)
             if due and seat not in self.forgets.get(pulka.number, ()):
-                return await self.commit(self.seats[seat], match.decide(pulka, seat, due[0], now))
+                return await self.commit(pulka.seats[seat], match.decide(pulka, seat, due[0], now))
         if pulka.deal is None:
             return await super().step()
         if match.awaits_confirmation(pulka):
             return await self.commit("clock", match.pause_over(pulka))
         seat, bid = match.to_act(pulka), Bid("6S")
         move = bid if seat == self.winners[pulka.number - 1] and bid in match.legal_moves(pulka, seat) else match.default_move(pulka)
-        return await self.commit(self.seats[seat], match.decide(pulka, seat, move, now))
+        return await self.commit(pulka.seats[seat], match.decide(pulka, seat, move, now))
 
 
 class ForgetsHisPool(Forgetful):
@@ -113,3 +114,36 @@ async def test_4_2_10_a_pulka_goes_on_where_an_entry_was_forgotten(site, log, ki
     assert (await site.read(table, "/sheet"))["sheet"] == shown["sheet"]
     here, there = [await site.read(one, "/sheet", **{"as": "leningrad"}) for one in (played, table)]
     assert here["differences"]["deals"] == there["differences"]["deals"]
+
+
+class WithANewcomer(Forgetful):
+    """All write what is due to them; somebody joins after the second deal, of which nothing is written before he sits."""
+
+    winners = (0, 1, 2, 1, 3)
+
+
+async def test_3_1_2_what_is_written_after_a_newcomer_sat_down_stands_on_his_section_s_sheet(site, log, connection):
+    """The file of his section starts with the sheet as its first deal was dealt; that of the section before ends as he found it."""
+    played = WithANewcomer(log, 71, target=6, **BY_HAND)
+    while played.pulka.number < 2 or match.phase(played.pulka) != "auction":
+        await played.step()
+    await joins(played, "eve")
+    moments = 0
+    while played.pulka.number < len(played.winners) and await played.step() is not None:
+        if played.pulka.players == 4:
+            moments += 1
+            files = []
+            for section in (1, 2):
+                shown = await site.read(played, "/sheet", section=section)
+                files.append(await site.read(played, "/score-file", section=section))
+                assert score_document(json.dumps(files[-1]))["sheet"] == shown["sheet"]
+            assert shown["sheet"] == played.pulka.sheet.document()
+            exported = (await site.get("/export/score-files", headers=site.token("boss", OPERATE))).text.splitlines()
+            own = [row["score_file"] for row in map(json.loads, exported) if row.get("table_id") == played.id]
+            assert own == [file for file in files if file["deals"]]
+    assert moments > 10
+    assert files[1]["start"]["pool"] != files[0]["deals"][-1]["kept"]["pool"]
+    for deal in (await site.read(played, "/deals"))["deals"]:
+        record = await site.read(played, f"/deals/{deal['number']}")
+        assert replay_document(json.dumps(record))["score"] == deal["written"]
+    assert (await verify_table(log, played.address, connection))["problems"] == []
