@@ -19,6 +19,8 @@ from tests.servers import Urls, nats_server, postgres_server
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started by a shell's `&`: programs that the tests start would ignore SIGINT too
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # by `nohup`, likewise
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)
