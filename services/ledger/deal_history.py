@@ -230,7 +230,9 @@ async def kept_sheets(
     dealt = await audit_trail.all_dealt(connection, table.table_id)
     sheet, begin, sheets = section.sheet, 0, []
     for following in [*played, None]:
-        end = len(own) if following is None else bisect_left(own, dealt[following.deal], key=lambda one: one.revision)
+        end = (
+            len(own) if following is None else bisect_left(own, dealt.get(following.deal, following.revision), key=lambda one: one.revision)
+        )
         sheet, begin = own_entries.paper(sheet, own[begin:end]), end
         sheets.append(sheet)
     return sheets

@@ -77,7 +77,7 @@ def correction_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
             known(table_id),
             author,
             b"correction " + _encode(told),
-            lambda pulka: corrections.correct(pulka, author.caller.player, amounts, data.reason),
+            lambda pulka: corrections.correct_within_bounds(pulka, author.caller.player, amounts, data.reason),
         )
 
     @post(

@@ -319,7 +319,7 @@ class Worker:
                 "projection_down", **told, where=[f"{at.filename}:{at.lineno}" for at in traceback.extract_tb(error.__traceback__)]
             )
         else:
-            log.warning("projection_down", **told, error=type(error).__name__)  # what a library calls it, for who mends the program
+            log.warning("projection_down", **told, error=f"{type(error).__name__}: {error}")  # in a library's words
 
     async def _watch_the_log(self) -> None:
         """Look each second where the log ends: for the lag, and for a log that lost its end while we ran."""

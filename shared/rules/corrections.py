@@ -73,13 +73,24 @@ def correct(pulka: Pulka, author: str, amounts: Sequence[Amount], reason: str) -
         return Refused("not_zero_sum", "4.2.14", f"What some win others lose; these amounts sum to {written(sum(amounts))}.")
     if not any(amounts):
         return Refused("nothing_to_correct", "4.2.16", "Amounts of nothing correct nothing.")
+    return (ResultCorrected(len(pulka.corrections) + 1, tuple(str(written(number)) for number in amounts), author, reason),)
+
+
+def correct_within_bounds(pulka: Pulka, author: str, amounts: Sequence[Amount], reason: str) -> tuple[Event, ...] | Refused:
+    """As `correct`, for what is asked now: all corrections of a pulka together must stay numbers that can be stored and read [conv].
+
+    Apart from it, since what was accepted before there was this bound stays accepted when a log is checked.
+    """
+    decided = correct(pulka, author, amounts, reason)
+    if isinstance(decided, Refused):
+        return decided
     if any(not -LARGEST <= number <= LARGEST or number.denominator > FINEST for number in _together(pulka, amounts)):
         return Refused(
             "corrections_out_of_bounds",
             "4.2.16",
             f"All corrections of a pulka together come to at most {LARGEST} whists a seat, in parts of at most {FINEST}.",
         )
-    return (ResultCorrected(len(pulka.corrections) + 1, tuple(str(written(number)) for number in amounts), author, reason),)
+    return decided
 
 
 def _together(pulka: Pulka, amounts: Sequence[Amount]) -> list[Amount]:

@@ -9,7 +9,7 @@ from shared.rules.amount import exact
 from shared.rules.sheet import Entry, Sheet
 
 RULE: Final = "4.2.9"
-STANDS: Final = "as it stands on the sheet that the players kept"
+STANDS: Final = "as it stands on the sheet that the players kept"  # frozen: stored in `PulkaRecorded`, and known again by it
 
 
 def differences(kept: Sheet, reckoned: Sheet) -> tuple[Entry, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +17,7 @@ from shared.rules.game_events import Event
 from shared.rules.pulka_state import Pulka
 from shared.rules.recorded_deal import deal_document
 from shared.rules.refusal import Malformed
-from shared.rules.score_file import ScoredDeal, ScoreFile, scored
+from shared.rules.score_file import Scored, ScoredDeal, ScoreFile, scored
 from shared.rules.series import Series
 from shared.rules.settlement import settlement
 from shared.rules.sheet import Sheet, empty_sheet, write
@@ -60,7 +62,13 @@ def recorded(document: object, seats: tuple[str, ...], visibility: str, author: 
     """The event that a score file makes, JSON text or already read. Raises `NotJson` and `Malformed` as `scored` does, and for `seats`."""
     pulka = scored(document)
     for place, deal in enumerate(pulka.deals):
-        _require_readable(deal, f"deals[{place}]")
+        _require_readable(_numbers(deal), f"deals[{place}]")
+    event = _recorded(pulka, document, seats, visibility, author)
+    _require_readable(list(map(Fraction, event.settlement["net"])), "deals")
+    return event
+
+
+def _recorded(pulka: Scored, document: object, seats: tuple[str, ...], visibility: str, author: str) -> PulkaRecorded:
     if seats and len(seats) != pulka.players:
         raise Malformed("seats", f"has {len(seats)} values, must have {pulka.players}")
     if len(set(seats)) != len(seats):
@@ -95,15 +103,18 @@ def recorded(document: object, seats: tuple[str, ...], visibility: str, author: 
 
 
 def recorded_again(event: PulkaRecorded) -> PulkaRecorded:
-    """What the rules make of the event's score file now. Raises `Malformed` when they make nothing of it."""
-    return recorded(event.score_file, event.seats, event.terms.get("visibility", ""), event.author)
+    """What the rules make of the event's score file now, whatever a new one may hold. Raises `Malformed` when they make nothing of it."""
+    return _recorded(scored(event.score_file), event.score_file, event.seats, event.terms.get("visibility", ""), event.author)
 
 
-def _require_readable(deal: ScoredDeal, path: str) -> None:
-    """Refuse a deal that writes, or leaves, a number that no document may hold: nobody could read it again. Raises `Malformed`."""
+def _numbers(deal: ScoredDeal) -> list[Amount]:
+    """What a deal writes and leaves."""
     sheet = deal.after.sheet
-    numbers: list[Amount] = [*sheet.pool, *sheet.mountain, *(whists for row in sheet.whists for whists in row)]
-    numbers += [entry.amount for entry in deal.entries]
+    return [*sheet.pool, *sheet.mountain, *(whists for row in sheet.whists for whists in row), *(entry.amount for entry in deal.entries)]
+
+
+def _require_readable(numbers: Sequence[Amount], path: str) -> None:
+    """Refuse a number that no document may hold: nobody could read it again. Raises `Malformed`."""
     if any(not -LARGEST <= number <= LARGEST for number in numbers):
         raise Malformed(path, f"brings a number of the sheet over {LARGEST}")
     if any(len(str(written(number))) > LONGEST for number in numbers):

@@ -31,7 +31,7 @@ class given:
         self.pulka = reduce(match.evolve, events, Match(players=players, target=2).until("over").pulka)
 
     def when_corrected(self, *amounts):
-        self.outcome = corrections.correct(self.pulka, DESK, corrections.read_amounts(amounts), WHY)
+        self.outcome = corrections.correct_within_bounds(self.pulka, DESK, corrections.read_amounts(amounts), WHY)
         return self
 
     def when_annulled(self):
@@ -85,6 +85,13 @@ def test_4_2_16_corrections_together_stay_within_bounds():
     most = ResultCorrected(1, (str(amount.LARGEST), str(-amount.LARGEST), "0"), DESK, WHY)
     given(most).when_corrected(1, -1, 0).then_refused("corrections_out_of_bounds", "4.2.16")
     given(most).when_corrected(-1, 1, 0).then(ResultCorrected(2, ("-1", "1", "0"), DESK, WHY))
+
+
+def test_4_2_16_what_was_accepted_before_there_were_bounds_stays_accepted():
+    """A log is checked by what could be done when it was written: two corrections that are too fine together are by the rules in it."""
+    first = ResultCorrected(1, ("1/9973", "0", "-1/9973"), DESK, WHY)
+    second = corrections.read_amounts(("1/9967", 0, "-1/9967"))
+    assert corrections.correct(given(first).pulka, DESK, second, WHY) == (ResultCorrected(2, ("1/9967", "0", "-1/9967"), DESK, WHY),)
 
 
 def test_every_seat_has_a_number():
@@ -180,7 +187,7 @@ def test_4_2_14_a_correction_is_accepted_if_and_only_if_it_sums_to_zero(parts):
     """Whatever the fractions: with the last seat's share the sum is exactly zero and stands in the event; a trace more is refused."""
     closed = Pulka(table_id="0-" + "a" * 26, status="over", players=len(parts) + 1)
     whole = (*parts, -sum(parts, Fraction(0)))
-    outcome = corrections.correct(closed, DESK, whole, WHY)
+    outcome = corrections.correct_within_bounds(closed, DESK, whole, WHY)
     if whole[-1].denominator > corrections.FINEST:
         assert outcome.code == "corrections_out_of_bounds"
     elif any(whole):

@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS leaves (
     tree text NOT NULL,
     PRIMARY KEY (table_id, number)
 );
+CREATE INDEX IF NOT EXISTS leaves_in_order ON leaves (number, table_id);
 """
 
 

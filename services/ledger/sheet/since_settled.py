@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 from services.ledger.sheet.sheet_words import word
-from shared.rules import amount as amounts
-from shared.rules.amount import Amount
+from shared.rules.amount import Amount, exact
 from shared.rules.scorer_words import Lang
-
-EXACT = "net"  # names the place of a number that is none; no document of ours has one
 
 
 class Decided(NamedTuple):
@@ -38,10 +36,10 @@ def since_settled(score: Mapping[str, Any], lang: Lang) -> SinceSettled | None:
     corrections, annulled = score.get("corrections", ()), score.get("annulled")
     if not (corrections or annulled) or score.get("section", 0) != len(score.get("sections", ())):
         return None
-    stands = [amounts.read(whists, EXACT) for whists in score["settlement"]["net"]]
+    stands = [exact(Fraction(whists)) for whists in score["settlement"]["net"]]
     decided: list[Decided] = []
     for one in corrections:
-        given = tuple(amounts.read(amount, EXACT) for amount in one["amounts"])
+        given = tuple(exact(Fraction(amount)) for amount in one["amounts"])
         stands = [was + more for was, more in zip(stands, given, strict=True)]
         decided.append(Decided(one["at"], one["author"], one["reason"], given))
     if annulled:
