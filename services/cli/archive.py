@@ -192,7 +192,7 @@ async def _archiver(settings: Settings, folder: Path, author: str, *, elsewhere:
                     raise CannotStart(
                         f"{len(away)} archived tables, the first {away[0]}, have no file in {folder}; take theirs, or say --elsewhere"
                     )
-                _require_room(folder, make=writes)
+                _require_writable(folder, make=writes)
                 yield Archiver(log, connection, own, Proofs(settings.namespace), folder, author=author, clock=now_ms)
             finally:
                 await connection.close()
@@ -244,7 +244,7 @@ async def _moved(settings: Settings, folder: Path, older_than: int, author: str,
     return {"archived": len(tables), "due": due, "commits": totals["commits"], "tables": tables, "left": left, "in_play": in_play}
 
 
-def _require_room(folder: Path, *, make: bool) -> None:
+def _require_writable(folder: Path, *, make: bool) -> None:
     """Raises `CannotStart` for a folder into which nothing can be written, before any table is looked at."""
     try:
         archive_files.require_room(folder, make=make)

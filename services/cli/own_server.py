@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -99,7 +100,7 @@ class _Heard:
 
     def _read_complaints(self) -> None:
         with self._err:
-            self._complaints.extend(self._err.readlines()[-_TAIL:])
+            self._complaints.extend(deque(self._err, maxlen=_TAIL))
 
 
 def _reason(complaints: list[str]) -> str:

@@ -22,6 +22,8 @@ from shared.web.service import CannotStart
 
 STDOUT: Final = "-"
 
+_TAKEN: Final = "{} exists; a sheet is not written over anything"
+
 
 @click.command()
 @click.argument("source", metavar="TABLE|FILE")
@@ -89,6 +91,3 @@ def _write(path: str, data: bytes) -> None:
         raise CannotStart(_TAKEN.format(path)) from None
     except OSError as wrong:
         raise CannotStart(f"{path}: {wrong.strerror}") from wrong
-
-
-_TAKEN: Final = "{} exists; a sheet is not written over anything"

@@ -18,7 +18,7 @@ from shared.rules.decoding import convert
 from shared.rules.kept_sheet import due
 from shared.rules.recorded_deal import DealDocument, read_deal
 from shared.rules.refusal import Malformed
-from shared.rules.score_file import StartDocument, score_document, scored, standing_at
+from shared.rules.score_file import StartDocument, scored, scored_document, standing_at
 from shared.rules.scorer_words import Lang
 from shared.rules.sheet import entry
 from shared.rules.sheet_document import SheetDocument, read_sheet
@@ -57,7 +57,8 @@ def source_named(named: str, url: str | None, token: str | None) -> SheetSource:
     try:
         with click.open_file(named, "rb") as opened:
             text = opened.read()
-        return SheetSource(score_document(text), as_played(scored(text)), None)
+        pulka = scored(text)
+        return SheetSource(scored_document(pulka), as_played(pulka), None)
     except OSError as wrong:
         raise Malformed("", f"{named}: {wrong.strerror}; nor is it the id of a table") from wrong
 

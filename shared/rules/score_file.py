@@ -114,8 +114,12 @@ def _scored(convention: Convention, target: int | None, before: Standing, outcom
 
 
 def score_document(document: object) -> dict[str, Any]:
-    """The answer of `pulka score` to one score file: `deals`, `sheet`, `closed`, `settlement`. Raises as `scored`."""
-    pulka = scored(document)
+    """The answer of `pulka score` to one score file. Raises as `scored`."""
+    return scored_document(scored(document))
+
+
+def scored_document(pulka: Scored) -> dict[str, Any]:
+    """A scored file as a document: `deals`, `sheet`, `closed`, `settlement`."""
     return {
         "deals": [
             written_by(pulka.players, deal.entries).document() | {"entries": [entry.document() for entry in deal.entries]}

@@ -17,7 +17,6 @@ from shared.rules.amount import Amount, exact
 from shared.rules.contract import LEVEL
 from shared.rules.convention import Convention, Dark
 from shared.rules.deal_checks import check
-from shared.rules.kept_sheet import due
 from shared.rules.outcome import DealOutcome
 from shared.rules.refusal import Malformed
 from shared.rules.score_file import Scored
@@ -119,7 +118,7 @@ class Compared(msgspec.Struct, frozen=True):
 def as_played(pulka: Scored) -> PlayedPulka:
     """A score file as what is compared; deals count from 1. Where its players kept the sheet, of each deal what was due."""
     deals = tuple(
-        PlayedDeal(number, deal.outcome, deal.entries if deal.kept is None else due(deal.entries))
+        PlayedDeal(number, deal.outcome, deal.entries[: len(deal.entries) - len(deal.kept or ())])
         for number, deal in enumerate(pulka.deals, 1)
     )
     return PlayedPulka(pulka.convention, pulka.players, pulka.target, pulka.stake, pulka.start, deals, pulka.end.sheet, pulka.closed)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -71,9 +73,27 @@ class ArchiveAtHand:
             return NOT_SET
         self._at_disk = True
         try:
-            return await asyncio.to_thread(_wrong_with, self._folder, files[-1])
+            return await _apart(self._folder, files[-1])
         finally:
             self._at_disk = False
+
+
+async def _apart(folder: Path, file: str) -> str | None:
+    """`_wrong_with` in a thread that nobody has to wait for: one of the loop's own keeps the process from ending while the disk hangs."""
+    loop = asyncio.get_running_loop()
+    found: asyncio.Future[str | None] = loop.create_future()
+
+    def tell(wrong: str | None) -> None:
+        if not found.done():
+            found.set_result(wrong)
+
+    def look() -> None:
+        wrong = _wrong_with(folder, file)
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(tell, wrong)
+
+    threading.Thread(target=look, name="archive at hand", daemon=True).start()
+    return await found
 
 
 def _wrong_with(folder: Path, file: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 
 import pytest
 
@@ -92,6 +93,23 @@ async def test_a_disk_that_hangs_keeps_nobody_waiting(memory, tmp_path, monkeypa
     assert await asyncio.to_thread(path.unlink) is None
     assert await looking.trouble() == at_hand.OTHER
     await looking.close()
+
+
+def test_a_disk_that_hangs_keeps_no_process_from_ending(tmp_path):
+    """The loop ends while the look still waits: its thread is not one that anybody waits for."""
+    os.mkfifo(tmp_path / "file")
+
+    async def look():
+        looking = asyncio.create_task(at_hand._apart(tmp_path, "file"))
+        await asyncio.sleep(0)
+        looking.cancel()
+        await asyncio.gather(looking, return_exceptions=True)
+
+    asyncio.run(look())
+    waiting = [thread for thread in threading.enumerate() if thread.name == "archive at hand"]
+    assert [thread.daemon for thread in waiting] == [True]
+    (tmp_path / "file").open("wb").close()
+    waiting[0].join(20)
 
 
 @pytest.mark.servers
