@@ -49,8 +49,9 @@ def drawn_since(score: Mapping[str, Any], names: Sequence[str], lang: Lang = "en
     for one in since.decided:
         decided = Text("\n").join((Text(when(one.at)), plain(one.author)))  # side by side they would leave a reason no room
         table.add_row(decided, plain(one.reason), *map(signed_exact, one.amounts))
-    table.add_section()
-    table.add_row("", word(lang, "stands"), *map(signed_exact, since.stands))
+    if since.stands:
+        table.add_section()
+        table.add_row("", word(lang, "stands"), *map(signed_exact, since.stands))
     return Group(word(lang, "as_played"), table)
 
 

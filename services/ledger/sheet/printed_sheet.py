@@ -172,9 +172,10 @@ def _corrections(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> 
         [when(one.at), text(one.author), text(one.reason), *(map(text, map(scorer_words.signed, one.amounts)) if one.amounts else nothing)]
         for one in since.decided
     ]
-    rows.append(
-        ["", "", f"<b>{text(word(lang, 'stands'))}</b>", *(f"<b>{text(scorer_words.signed(amount))}</b>" for amount in since.stands)]
-    )
+    if since.stands:
+        rows.append(
+            ["", "", f"<b>{text(word(lang, 'stands'))}</b>", *(f"<b>{text(scorer_words.signed(amount))}</b>" for amount in since.stands)]
+        )
     head = ["", word(lang, "author"), word(lang, "reason"), *names]
     yield f"<section><h2>{text(word(lang, 'corrections'))}</h2>"
     yield from table(map(text, head), rows, dict.fromkeys(range(3, len(head)), "number"))

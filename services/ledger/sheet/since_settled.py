@@ -22,7 +22,10 @@ class Decided(NamedTuple):
 
 
 class SinceSettled(NamedTuple):
-    """The decisions in order, and by seat what stands after the last of them, exact."""
+    """The decisions in order, and by seat what stands after the last of them, exact.
+
+    Where nobody is known by a name there are no accounts to correct: then a correction has no amounts, and nothing is said to stand.
+    """
 
     decided: list[Decided]
     stands: list[Amount]
@@ -40,10 +43,10 @@ def since_settled(score: Mapping[str, Any], lang: Lang) -> SinceSettled | None:
     decided: list[Decided] = []
     for one in corrections:
         given = tuple(exact(Fraction(amount)) for amount in one["amounts"])
-        stands = [was + more for was, more in zip(stands, given, strict=True)]
+        stands = [was + more for was, more in zip(stands, given, strict=True)] if given else []
         decided.append(Decided(one["at"], one["author"], one["reason"], given))
     if annulled:
-        stands = [0] * len(stands)
+        stands = [0] * len(score["settlement"]["net"])
         decided.append(Decided(annulled["at"], annulled["author"], f"{word(lang, 'annulled')}: {annulled['reason']}", ()))
     return SinceSettled(decided, stands)
 

@@ -7,6 +7,7 @@ import json
 import msgspec
 import pytest
 
+from services.cli.settlement_drawing import drawn_since
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from shared.events.address import TABLE_STREAMS
@@ -84,6 +85,17 @@ async def test_without_names_nobody_has_a_line(site, log, connection):
     empty = await recorded_table(log, 2, FILE | {"deals": []}, seats=False)
     assert (await site.read(empty, "/sheet"))["sheet"]["pool"] == [2, 0, 0, 1]
     assert [json.loads(line) for line in (await site.get("/export/statement")).text.splitlines()][-1] == {"end": {"rows": 0}}
+
+
+async def test_4_2_16_without_names_a_correction_has_no_amounts(site, log):
+    """Nobody has an account that it could change; by whom it was made and why is told all the same, on every kind of sheet."""
+    table = await recorded_table(log, seats=False)
+    await table.correct(1, -1, 0, 0)
+    sheet = await site.read(table, "/sheet")
+    assert [(one["amounts"], one["reason"]) for one in sheet["corrections"]] == [([], "a trick was counted twice")]
+    page = await site.get(f"/tables/{table.id}/sheet", headers={"Accept": "text/html"})
+    assert (page.status_code, "a trick was counted twice" in page.text) == (200, True)
+    assert drawn_since(sheet, ["A", "B", "C", "D"]) is not None
 
 
 async def test_only_its_players_look_at_a_private_one(site, log):
