@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import random
 
-from shared.rules import pulka as match
-from shared.rules.game_events import Event
-from shared.rules.moves import AnyMove, Bid, Concede, Seed
-from shared.rules.pulka import Pulka, StartDeal
-from shared.rules.refusal import Refused
+from shared.rules.language.game_events import Event
+from shared.rules.language.moves import AnyMove, Bid, Concede, Seed
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import Pulka, StartDeal
 
 PASSES = 0.6  # of calls: enough games, enough all-pass deals
 SEEDS = 0.3  # of cuts before which a player adds a seed of his own

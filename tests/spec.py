@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shared.rules.deal import Deal, decide, legal_moves
-from shared.rules.moves import DealMove
-from shared.rules.refusal import Refused
+from shared.rules.deal.decider import Deal, decide, legal_moves
+from shared.rules.language.moves import DealMove
+from shared.rules.language.refusal import Refused
 from tests.rules.words import after, as_move, as_word
 
 

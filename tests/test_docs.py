@@ -16,12 +16,12 @@ from msgspec.structs import fields
 from services.cli.composition import SERVICES
 from shared.events.catalogue import LANGUAGE
 from shared.events.keys import MasterKeys
-from shared.rules.convention import PRESETS, AllPass, Convention, record
-from shared.rules.game_events import DealRevealed
-from shared.rules.moves import AnyMove
+from shared.rules.convention.options import PRESETS, AllPass, Convention, record
+from shared.rules.language.game_events import DealRevealed
+from shared.rules.language.moves import AnyMove
 from shared.rules.open_cards.document import solve_document
-from shared.rules.replay import ReplayRefused, replay_document
-from shared.rules.score_file import score_document
+from shared.rules.score_files.deal_record import ReplayRefused, replay_document
+from shared.rules.score_files.score_file import score_document
 from shared.web import application
 from shared.web.problems import TITLES
 from shared.web.settings import Settings

@@ -13,9 +13,9 @@ from services.bots.hand_value import misere_danger
 from services.bots.memory import Memory
 from services.bots.prospects import misere_value
 from services.bots.sight import HIGHER
-from shared.rules.cards import CARD_NUMBER, DECK, SUIT_MASKS, card_numbers, mask_of
-from shared.rules.contract import MISERE, STRAIN, STRAINS, TRICKS
-from shared.rules.seats import hands_at_play
+from shared.rules.deck.cards import CARD_NUMBER, DECK, SUIT_MASKS, card_numbers, mask_of
+from shared.rules.deck.contract import MISERE, STRAIN, STRAINS, TRICKS
+from shared.rules.deck.seats import hands_at_play
 
 #: What nobody is hurt by: a look at an older trick, a pause, and the end of a pulka that somebody has to leave (5.4.18).
 _FREE: Final = ("older_trick", "pause", "stop_pulka")

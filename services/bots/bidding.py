@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 from services.bots.discarding import pairs, safest_pair, tricks_by_strain
 from services.bots.hand_value import all_pass_tricks, misere_danger
 from services.bots.prospects import best_contract, misere_value
-from shared.rules.cards import DECK, card_numbers, mask_of
-from shared.rules.contract import LEVEL, MISERE, RANK
+from shared.rules.deck.cards import DECK, card_numbers, mask_of
+from shared.rules.deck.contract import LEVEL, MISERE, RANK
 
 TALONS: Final = 12  # talons imagined a call: more change the mean by less than a tenth of a trick and cost a millisecond a dozen
 #: Points that passing costs while nobody has bid: all-pass threatens, and somebody has to play for the pulka to end.

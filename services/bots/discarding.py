@@ -8,8 +8,8 @@ from typing import Any
 
 from services.bots.hand_value import SPADES_TO_HEARTS, card_masks, declarer_tricks, misere_danger
 from services.bots.prospects import best_contract
-from shared.rules.cards import SUIT_MASKS, card_numbers, hand_text, mask_of
-from shared.rules.contract import MISERE, RANK
+from shared.rules.deck.cards import SUIT_MASKS, card_numbers, hand_text, mask_of
+from shared.rules.deck.contract import MISERE, RANK
 
 
 def discard(view: dict[str, Any]) -> dict[str, Any]:

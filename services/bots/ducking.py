@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from services.bots.sight import HIGHER, LOWER, Sight
-from shared.rules.cards import SUIT_MASKS, card_numbers
-from shared.rules.seats import DUMMY
+from shared.rules.deck.cards import SUIT_MASKS, card_numbers
+from shared.rules.deck.seats import DUMMY
 
 
 def choose(sight: Sight) -> int:

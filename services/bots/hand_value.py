@@ -1,6 +1,6 @@
 """What a hand is worth: tricks as declarer and as defender, and the risk of a misere; suit by suit, averaged over how each may lie.
 
-A suit is an 8-bit mask, the seven at bit 0 and the ace at bit 7; a hand is the 32-bit mask of `shared.rules.cards`. Tricks are floats.
+A suit is an 8-bit mask, the seven at bit 0 and the ace at bit 7; a hand is the 32-bit mask of `shared.rules.deck.cards`. Tricks are floats.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from shared.rules.cards import card_numbers
+from shared.rules.deck.cards import card_numbers
 
 SPADES_TO_HEARTS = (0, 1, 2, 3)
 ACE, KING, QUEEN = 0x80, 0x40, 0x20

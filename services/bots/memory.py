@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from shared.rules.seats import hands_at_play
+from shared.rules.deck.seats import hands_at_play
 
 UNKNOWN = "?"  # the suit of a trick of which not all was heard
 NO_TRUMP = ""  # neither misere nor all-pass nor a game without trumps has a suit that must be played when void

@@ -11,8 +11,8 @@ from typing import Any
 from services.bots import agreeing, bidding, discarding, ducking, trick_play, whisting
 from services.bots.memory import Memory
 from services.bots.sight import read
-from shared.rules.cards import CARDS
-from shared.rules.contract import ALL_PASS, MISERE
+from shared.rules.deck.cards import CARDS
+from shared.rules.deck.contract import ALL_PASS, MISERE
 
 _NOTHING = Memory()
 FREE = ("discard", "cut", "draw")  # moves of which the view offers one, or none with its fields

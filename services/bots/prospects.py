@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shared.rules.contract import GAMES, LEVEL, PRICE, RANK, STRAIN, STRAINS
+from shared.rules.deck.contract import GAMES, LEVEL, PRICE, RANK, STRAIN, STRAINS
 
 #: An estimate misses by so much, each as often as the others: a bell of about one trick, narrower the fewer cards are left to lose.
 _ERRORS: Final = (-1.4, -0.8, -0.3, 0.0, 0.3, 0.8, 1.4)

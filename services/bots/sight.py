@@ -11,9 +11,9 @@ from typing import Any, Final
 import msgspec
 
 from services.bots.memory import Memory
-from shared.rules.cards import CARD_NUMBER, DECK, SUIT_MASKS, SUITS, mask_of
-from shared.rules.contract import STRAIN, STRAINS
-from shared.rules.seats import hands_at_play
+from shared.rules.deck.cards import CARD_NUMBER, DECK, SUIT_MASKS, SUITS, mask_of
+from shared.rules.deck.contract import STRAIN, STRAINS
+from shared.rules.deck.seats import hands_at_play
 
 HIGHER: Final = tuple(SUIT_MASKS[card >> 3] & ~((2 << card) - 1) for card in range(32))
 LOWER: Final = tuple(SUIT_MASKS[card >> 3] & ((1 << card) - 1) for card in range(32))

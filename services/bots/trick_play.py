@@ -6,7 +6,7 @@ import random
 from typing import Final
 
 from services.bots.sight import HIGHER, LOWER, NO_TRUMP, Sight
-from shared.rules.cards import SUIT_MASKS
+from shared.rules.deck.cards import SUIT_MASKS
 
 #: What it costs to part with a card, by rank from the seven up: tricks it might have taken later.
 _SPENT: Final = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16, 0.28, 0.4)

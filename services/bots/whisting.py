@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from services.bots.hand_value import defender_tricks
-from shared.rules.cards import mask_of
-from shared.rules.contract import LEVEL, OBLIGATION, STRAIN, STRAINS
-from shared.rules.seats import DUMMY
+from shared.rules.deck.cards import mask_of
+from shared.rules.deck.contract import LEVEL, OBLIGATION, STRAIN, STRAINS
+from shared.rules.deck.seats import DUMMY
 
 #: What a partner of whom nothing is known takes against a game of this level.
 _PARTNER: Final = {6: 1.8, 7: 1.3, 8: 0.9, 9: 0.5, 10: 0.25}

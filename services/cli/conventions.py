@@ -9,9 +9,9 @@ import msgspec
 from rich.console import Console
 from rich.table import Column, Table
 
-from shared.rules.convention import PRESETS, VERSION, Convention, digest, resolve
-from shared.rules.option_sources import differences, option_lines
-from shared.rules.refusal import Malformed
+from shared.rules.convention.options import PRESETS, VERSION, Convention, digest, resolve
+from shared.rules.convention.sources import differences, option_lines
+from shared.rules.language.refusal import Malformed
 
 
 @click.command("conventions")

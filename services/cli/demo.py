@@ -23,7 +23,7 @@ from services.cli.logs import log_to
 from services.cli.own_server import own_server
 from services.cli.settlement_drawing import drawn_settlement
 from services.cli.terminal_sheet import sheet_text
-from shared.rules.convention import PRESETS
+from shared.rules.convention.options import PRESETS
 from shared.web.service import CannotStart, ServersUnreachable
 
 NAMES: Final = ("Anna", "Boris", "Clara", "Dmitri", "Elena")

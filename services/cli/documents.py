@@ -9,7 +9,7 @@ from typing import IO, Any, TypeAlias, cast
 import click
 import msgspec
 
-from shared.rules.refusal import Malformed, NotJson
+from shared.rules.language.refusal import Malformed, NotJson
 
 Document: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[bytes], Document]

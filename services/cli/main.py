@@ -10,7 +10,7 @@ import click
 import msgspec
 from click.utils import PacifyFlushWrapper
 
-from shared.rules.refusal import Malformed
+from shared.rules.language.refusal import Malformed
 from shared.web.service import CannotStart
 from shared.web.settings import BadSetting
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from services.cli.counted import counted
 from services.cli.server_url import BY_DEFAULT, SERVER_URL, server_away, server_named
-from shared.rules.convention import PRESETS
+from shared.rules.convention.options import PRESETS
 from shared.web.service import CannotStart, ServersUnreachable
 
 PATIENCE: Final = 10.0  # seconds for an answer: it takes milliseconds, or two seconds while a server has no time

@@ -17,8 +17,8 @@ import msgspec
 from services.cli.documents import BAD_INPUT, REFUSED, opened
 from services.cli.server_url import BY_DEFAULT, SERVER_URL, server_away, server_named
 from services.cli.token import BAD_NAME, NAME
-from shared.rules.recorded_pulka import recorded
-from shared.rules.refusal import Malformed
+from shared.rules.language.refusal import Malformed
+from shared.rules.pulka.imported import recorded
 from shared.web.auth import Tokens, master_keys
 from shared.web.service import CannotStart
 from shared.web.settings import Settings, read_settings

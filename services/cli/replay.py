@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from services.cli.documents import Document, RefusedByRule, answer_lines, answer_one
-from shared.rules.replay import ReplayRefused, replay_document
+from shared.rules.score_files.deal_record import ReplayRefused, replay_document
 
 
 @click.command()

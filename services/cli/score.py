@@ -8,9 +8,9 @@ import click
 import msgspec
 
 from services.cli.documents import Answer, Document, answer_lines, answer_one
-from shared.rules.explanation import explained
-from shared.rules.score_file import score_document, scored
-from shared.rules.scorer_words import Lang
+from shared.rules.score_files.explanation import explained
+from shared.rules.score_files.score_file import score_document, scored
+from shared.rules.score_files.scorer_words import Lang
 
 
 @click.command()

@@ -14,8 +14,8 @@ from services.ledger.sheet.drawn_sheet import signed
 from services.ledger.sheet.page import with_minus
 from services.ledger.sheet.sheet_words import word
 from services.ledger.sheet.since_settled import since_settled, when
-from shared.rules.scorer_words import Lang
-from shared.rules.scorer_words import signed as signed_exact
+from shared.rules.score_files.scorer_words import Lang
+from shared.rules.score_files.scorer_words import signed as signed_exact
 
 COLUMNS: Final = ("settled", "net", "rounded")
 

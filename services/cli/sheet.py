@@ -17,7 +17,7 @@ from services.cli.sheet_source import source_named
 from services.cli.terminal_sheet import sheet_text
 from services.ledger.sheet.drawn_sheet import drawn_sheet, names_shown
 from services.ledger.sheet.printed_sheet import PrintedDeal, PrintedTerms, printed_sheet
-from shared.rules.scorer_words import Lang
+from shared.rules.score_files.scorer_words import Lang
 from shared.web.service import CannotStart
 
 STDOUT: Final = "-"

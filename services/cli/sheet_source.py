@@ -13,17 +13,17 @@ import httpx
 from services.cli.server_url import server_away, server_named
 from services.ledger.sheet.sheet_words import word
 from shared.events.address import is_id
-from shared.rules.convention import resolve
-from shared.rules.decoding import convert
-from shared.rules.kept_sheet import due
-from shared.rules.recorded_deal import DealDocument, read_deal
-from shared.rules.refusal import Malformed
-from shared.rules.score_file import StartDocument, scored, scored_document, standing_at
-from shared.rules.scorer_words import Lang
-from shared.rules.sheet import entry
-from shared.rules.sheet_document import SheetDocument, read_sheet
-from shared.rules.stakes import read_stake
-from shared.rules.what_if import PlayedDeal, PlayedPulka, as_played
+from shared.rules.convention.options import resolve
+from shared.rules.language.documents import convert
+from shared.rules.language.refusal import Malformed
+from shared.rules.score_files.kept_sheet import due
+from shared.rules.score_files.recorded_deal import DealDocument, read_deal
+from shared.rules.score_files.score_file import StartDocument, scored, scored_document, standing_at
+from shared.rules.score_files.scorer_words import Lang
+from shared.rules.score_files.what_if import PlayedDeal, PlayedPulka, as_played
+from shared.rules.scoring.sheet import entry
+from shared.rules.scoring.sheet_document import SheetDocument, read_sheet
+from shared.rules.scoring.stakes import read_stake
 from shared.web.service import CannotStart
 
 PATIENCE: Final = 10.0  # seconds: a few reads of one table

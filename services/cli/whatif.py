@@ -13,10 +13,10 @@ from services.cli.server_url import BY_DEFAULT, SERVER_URL
 from services.cli.settlement_drawing import drawn_since
 from services.cli.sheet_source import source_named
 from services.ledger.sheet.drawn_sheet import names_shown
-from shared.rules.scorer_words import Lang
-from shared.rules.what_if import what_if
-from shared.rules.what_if_document import what_if_document
-from shared.rules.what_if_words import compared_lines
+from shared.rules.score_files.scorer_words import Lang
+from shared.rules.score_files.what_if import what_if
+from shared.rules.score_files.what_if_document import what_if_document
+from shared.rules.score_files.what_if_words import compared_lines
 
 CARRIED: Final = ("recorded", "corrections", "annulled")  # of a table's sheet; they are of the pulka as it was played
 

@@ -13,9 +13,9 @@ from shared.events import address
 from shared.events.catalogue import SealedCardsDiscarded, SealedHandSeen, StoredTableEvent
 from shared.events.commit import hash_of
 from shared.projections.projection import Connection
-from shared.rules import game_events as game
-from shared.rules.adjudicated import recording, sheet_entries
+from shared.rules.adjudicated import moves_of_events, sheet_entries
 from shared.rules.adjudicated.replaying import RecordedMove, write_move
+from shared.rules.language import game_events as game
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS audit_trail (
@@ -96,7 +96,7 @@ def moves_in(table: Table, events: Sequence[StoredTableEvent]) -> list[dict[str,
     acts = tuple(events[1:] if events and isinstance(events[0], game.TurnTimedOut) else events)
     if not acts:
         return []
-    own = recording.move_behind(acts[0]) if table.adjudication is not None else None
+    own = moves_of_events.move_behind(acts[0]) if table.adjudication is not None else None
     move = move_of(acts[0]) if own is None else write_move(RecordedMove(*own))
     return [] if move is None else [move]
 

@@ -14,13 +14,13 @@ from services.ledger.sections import Section
 from services.ledger.tables import Line, Table
 from shared.projections.projection import Connection
 from shared.rules.adjudicated.sheet_entries import ON_THE_SHEET
-from shared.rules.amount import written
-from shared.rules.ending import outcome_of
-from shared.rules.game_events import DealRevealed
-from shared.rules.recorded_deal import deal_document
-from shared.rules.series import is_forced
-from shared.rules.sheet import Sheet
-from shared.rules.tournament_column import contract_and_result
+from shared.rules.deal.ending import outcome_of
+from shared.rules.language.amount import written
+from shared.rules.language.game_events import DealRevealed
+from shared.rules.score_files.recorded_deal import deal_document
+from shared.rules.score_files.tournament_column import contract_and_result
+from shared.rules.scoring.series import is_forced
+from shared.rules.scoring.sheet import Sheet
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS revealed (

@@ -11,10 +11,10 @@ from services.ledger import sections
 from services.ledger.sections import Section
 from services.ledger.tables import Line, Table
 from shared.projections.projection import Connection
-from shared.rules import amount as amounts
-from shared.rules.amount import written
-from shared.rules.irregular_events import EntryCorrected, EntryFined, EntryWritten
-from shared.rules.sheet import Column, Entry, Sheet, write
+from shared.rules.language import amount as amounts
+from shared.rules.language.amount import written
+from shared.rules.language.irregular_events import EntryCorrected, EntryFined, EntryWritten
+from shared.rules.scoring.sheet import Column, Entry, Sheet, write
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS own_entries (

@@ -12,13 +12,13 @@ from services.ledger.sections import Section
 from services.ledger.tables import Line, Table
 from services.ledger.who_played import seats_scored
 from shared.projections.projection import Connection
-from shared.rules.game_events import DealScored
-from shared.rules.member_events import NewcomerSeated
-from shared.rules.recorded_pulka import PulkaRecorded, sheet_before
-from shared.rules.settlement import closed_reason, settlement
-from shared.rules.sheet import Sheet, empty_sheet
-from shared.rules.sheet import write as written_on
-from shared.rules.sheet_document import SheetDocument, read_sheet
+from shared.rules.language.game_events import DealScored
+from shared.rules.language.member_events import NewcomerSeated
+from shared.rules.pulka.imported import PulkaRecorded, sheet_before
+from shared.rules.scoring.settlement import closed_reason, settlement
+from shared.rules.scoring.sheet import Sheet, empty_sheet
+from shared.rules.scoring.sheet import write as written_on
+from shared.rules.scoring.sheet_document import SheetDocument, read_sheet
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS scores (

@@ -13,13 +13,13 @@ import msgspec
 from services.ledger.tables import Line, Table
 from services.ledger.view_terms import Sight
 from shared.projections.projection import Connection
-from shared.rules.convention import Convention
-from shared.rules.member_events import NewcomerSeated
-from shared.rules.recorded_pulka import PulkaRecorded
-from shared.rules.score_file import StartDocument, standing_at
-from shared.rules.sheet import Sheet, empty_sheet
-from shared.rules.sheet_document import read_sheet
-from shared.rules.standing import Standing
+from shared.rules.convention.options import Convention
+from shared.rules.language.member_events import NewcomerSeated
+from shared.rules.pulka.imported import PulkaRecorded
+from shared.rules.score_files.score_file import StartDocument, standing_at
+from shared.rules.score_files.standing import Standing
+from shared.rules.scoring.sheet import Sheet, empty_sheet
+from shared.rules.scoring.sheet_document import read_sheet
 from shared.web.problems import malformed
 
 DDL: Final = """

@@ -18,20 +18,12 @@ from shared.events.upcast import stored_table_events
 from shared.projections.parking import COLUMNS as PARKED_COLUMNS
 from shared.projections.parking import Parked
 from shared.projections.projection import Connection
-from shared.rules.amount import Amount
-from shared.rules.convention import Convention, from_record
-from shared.rules.game_events import (
-    PulkaClosed,
-    PulkaOpened,
-    PulkaRefused,
-)
-from shared.rules.member_events import (
-    NewcomerSeated,
-    SeatsDrawn,
-    SubstituteSeated,
-)
-from shared.rules.recorded_pulka import PulkaRecorded
-from shared.rules.stakes import read_stake
+from shared.rules.convention.options import Convention, from_record
+from shared.rules.language.amount import Amount
+from shared.rules.language.game_events import PulkaClosed, PulkaOpened, PulkaRefused
+from shared.rules.language.member_events import NewcomerSeated, SeatsDrawn, SubstituteSeated
+from shared.rules.pulka.imported import PulkaRecorded
+from shared.rules.scoring.stakes import read_stake
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS tables (

@@ -9,9 +9,9 @@ import msgspec
 
 from services.ledger.tables import Line
 from shared.projections.projection import Connection
-from shared.rules.game_events import DealScored
-from shared.rules.member_events import NewcomerSeated
-from shared.rules.recorded_pulka import PulkaRecorded
+from shared.rules.language.game_events import DealScored
+from shared.rules.language.member_events import NewcomerSeated
+from shared.rules.pulka.imported import PulkaRecorded
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS who_played (

@@ -22,7 +22,7 @@ from shared.events.lobby_events import AnyLobbyEvent, PlayerErased, PlayerSigned
 from shared.events.personal import open_personal, seal_personal
 from shared.events.sealed import Sealed
 from shared.events.sealing import LobbyCodec
-from shared.rules.refusal import Refused
+from shared.rules.language.refusal import Refused
 from shared.web.auth import BOT, LIFETIME, PLAY, READ, Tokens
 
 # ---- State and evolve --------------------------------------------------------------------------------------------------

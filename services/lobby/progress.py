@@ -22,9 +22,9 @@ from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.events.upcast import stored_table_events
 from shared.projections.status import PASSING, classify
-from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
-from shared.rules.game_events import PulkaClosed, PulkaOpened, PulkaRefused
-from shared.rules.recorded_pulka import PulkaArchived
+from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
+from shared.rules.language.game_events import PulkaClosed, PulkaOpened, PulkaRefused
+from shared.rules.pulka.imported import PulkaArchived
 
 RANK: Final = {"playing": 1, "over": 2, "refused": 2, "annulled": 3}
 SAVE_S: Final = 5.0  # seconds between saved positions: what a restart reads again is passed over at 100,000 commits a second

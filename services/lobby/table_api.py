@@ -21,8 +21,8 @@ from services.lobby.views import Ready, Seated, TableList, TableView, people_of,
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events.address import is_id
 from shared.projections.at_least import UnknownPosition
-from shared.rules.refusal import Refused
-from shared.rules.seats import MOST
+from shared.rules.deck.seats import MOST
+from shared.rules.language.refusal import Refused
 from shared.web import auth
 from shared.web.auth import Caller
 from shared.web.idempotency import KeyHeader, optional_key

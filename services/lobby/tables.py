@@ -20,8 +20,8 @@ from shared.events.commit import Commit
 from shared.events.keys import MasterKeys, command_digest, former_digests
 from shared.events.lobby_events import AnyLobbyEvent, PlayerReady, SeatLeft, SeatTaken, TableFilled, TableOpened, TableOver
 from shared.events.sealing import LobbyCodec
-from shared.rules.agreement import rules_digest
-from shared.rules.refusal import Refused
+from shared.rules.convention.rules_digest import rules_digest
+from shared.rules.language.refusal import Refused
 
 # ---- State and evolve --------------------------------------------------------------------------------------------------
 

@@ -9,11 +9,11 @@ from msgspec import Meta
 
 from shared.events.address import is_id
 from shared.events.terms import ORDER_PAUSE_S, PAUSE_S, Clock, OrderPause, Seconds, Spectators
-from shared.rules import convention as conventions
-from shared.rules.amount import written
-from shared.rules.refusal import Malformed, Refused
-from shared.rules.seats import FEWEST, MOST
-from shared.rules.stakes import read_stake
+from shared.rules.convention import options as conventions
+from shared.rules.deck.seats import FEWEST, MOST
+from shared.rules.language.amount import written
+from shared.rules.language.refusal import Malformed, Refused
+from shared.rules.scoring.stakes import read_stake
 
 TARGET: Final = 10  # points a player: an evening's short pulka; the Code's own example (4.2.2) is 50
 ENDS_BY_TARGET: Final = frozenset({"all_closed", "pool_sum"})  # values of `ends_when` that need a target

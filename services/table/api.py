@@ -19,7 +19,7 @@ from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events import address
 from shared.events.address import is_id
 from shared.events.keys import MasterKeys, command_digest, former_digests
-from shared.rules.moves import AnyMove
+from shared.rules.language.moves import AnyMove
 from shared.web.auth import PLAY, Caller, Tokens
 from shared.web.idempotency import KeyHeader, TagHeader, idempotency_key, if_match
 from shared.web.metrics import request_id

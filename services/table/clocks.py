@@ -30,7 +30,7 @@ from shared.events.sealed import TamperedBox
 from shared.projections.follow import new_holder
 from shared.projections.projection import UNAPPLICABLE, Connection
 from shared.projections.status import PASSING, classify
-from shared.rules import pulka as match
+from shared.rules.pulka import decider as match
 
 log = structlog.get_logger(__name__)
 

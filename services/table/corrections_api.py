@@ -14,12 +14,12 @@ from litestar.params import FromPath, JSONBody
 from services.table.api import Desk, Sender, known, refused_at, request_of
 from services.table.table import Table, maker_of
 from shared.eventlog.aggregates import Committed, RefusedAt
-from shared.rules import corrections
-from shared.rules.decoding import text_like
-from shared.rules.game_events import Event
-from shared.rules.moves import Number
-from shared.rules.pulka import Pulka
-from shared.rules.refusal import Refused
+from shared.rules.language.documents import text_like
+from shared.rules.language.game_events import Event
+from shared.rules.language.moves import Number
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import corrections
+from shared.rules.pulka.decider import Pulka
 from shared.web.auth import OPERATE, OPERATOR, PLAY, Caller
 from shared.web.idempotency import KeyHeader, idempotency_key
 from shared.web.metrics import request_id

@@ -6,10 +6,10 @@ from typing import Any
 
 from shared.rules.adjudicated.court import Court
 from shared.rules.adjudicated.sheet_entries import Lines
-from shared.rules.amount import written
-from shared.rules.ending import outcome_document
-from shared.rules.pulka import Pulka
-from shared.rules.recorded_infraction import infraction_document
+from shared.rules.deal.ending import outcome_document
+from shared.rules.language.amount import written
+from shared.rules.pulka.decider import Pulka
+from shared.rules.scoring.recorded_infraction import infraction_document
 
 
 def court_view(pulka: Pulka) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from litestar.types import ASGIApp, HTTPReceiveMessage, Receive, Scope, Send
 
 from services.table.api import MOVES, Desk, Sender, make_move
 from shared.events.address import is_id
-from shared.rules.moves import AnyMove
+from shared.rules.language.moves import AnyMove
 from shared.web import metrics
 from shared.web.application import BODY_LIMIT
 from shared.web.auth import PLAY, token_in

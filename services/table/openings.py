@@ -19,10 +19,10 @@ from shared.events.lobby_events import TableFilled
 from shared.events.terms import read as read_terms
 from shared.events.upcast import stored_lobby_events
 from shared.projections.projection import Connection
-from shared.rules.convention import from_record
-from shared.rules.pulka import OpenPulka
-from shared.rules.refusal import Malformed, Refused
-from shared.rules.seats import FEWEST, MOST
+from shared.rules.convention.options import from_record
+from shared.rules.deck.seats import FEWEST, MOST
+from shared.rules.language.refusal import Malformed, Refused
+from shared.rules.pulka.decider import OpenPulka
 
 log = structlog.get_logger(__name__)
 

@@ -20,10 +20,10 @@ from shared.eventlog.aggregates import Committed, Mismatch, RefusedAt
 from shared.events import address
 from shared.events.address import Address, is_id, new_id
 from shared.events.commit import decode
-from shared.rules.game_events import Event
-from shared.rules.recorded_pulka import PulkaRecorded, recorded
-from shared.rules.seats import MOST
-from shared.rules.shuffle import framed
+from shared.rules.deck.seats import MOST
+from shared.rules.deck.shuffle import framed
+from shared.rules.language.game_events import Event
+from shared.rules.pulka.imported import PulkaRecorded, recorded
 from shared.web.auth import OPERATE, OPERATOR
 from shared.web.problems import Problem, malformed, refusal
 

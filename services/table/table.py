@@ -21,10 +21,9 @@ from shared.events.commit import Commit
 from shared.events.sealing import TableCodec, name_of
 from shared.events.terms import Terms
 from shared.events.terms import read as read_terms
-from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER, Maker
-from shared.rules.correction_events import AnnulmentOrdered
-from shared.rules.game_events import (
+from shared.rules.language.correction_events import AnnulmentOrdered
+from shared.rules.language.game_events import (
     CardExposed,
     ClaimAnswered,
     ClaimMade,
@@ -45,7 +44,7 @@ from shared.rules.game_events import (
     TrickShown,
     TurnTimedOut,
 )
-from shared.rules.irregular_events import (
+from shared.rules.language.irregular_events import (
     AttentionCalled,
     CardsShown,
     Confirmed,
@@ -55,18 +54,13 @@ from shared.rules.irregular_events import (
     Peeked,
     WarningGiven,
 )
-from shared.rules.member_events import (
-    ConsentAnswered,
-    ConsentAsked,
-    PlayerLeaves,
-    SeatReady,
-    SettlementDemanded,
-)
-from shared.rules.moves import AnyMove, Join
-from shared.rules.pulka import OpenPulka, Pulka, StartDeal
-from shared.rules.recorded_pulka import PulkaArchived, PulkaRecorded
-from shared.rules.refusal import Refused
-from shared.rules.settlement import is_time_up
+from shared.rules.language.member_events import ConsentAnswered, ConsentAsked, PlayerLeaves, SeatReady, SettlementDemanded
+from shared.rules.language.moves import AnyMove, Join
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import OpenPulka, Pulka, StartDeal
+from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded
+from shared.rules.scoring.settlement import is_time_up
 
 # ---- State and fold ----------------------------------------------------------------------------------------------------
 
@@ -333,7 +327,7 @@ class Tables:
         )
 
     async def after_the_end(self, table_id: str, decide: Callable[[Pulka], tuple[Event, ...] | Refused], request: Request) -> Result:
-        """What somebody who is entitled to it decides about a settled pulka (`shared.rules.corrections`)."""
+        """What somebody who is entitled to it decides about a settled pulka (`shared.rules.pulka.corrections`)."""
         return await self._aggregates.transact(
             address.table(table_id), request, lambda loaded, _: ARCHIVED if loaded.state.archived else decide(loaded.state.pulka)
         )

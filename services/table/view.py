@@ -13,18 +13,18 @@ import msgspec
 
 from services.table.court_view import court_view, talon, talon_seen
 from services.table.table import Table, deadline
-from shared.rules import exposed
-from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER, AnyDeal, Court, Maker, game_of
-from shared.rules.cards import CARD_NUMBER, CARDS, DECK, hand_text, mask_of
-from shared.rules.convention import record
-from shared.rules.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
-from shared.rules.game_events import BidMade, CardPlayed, TalonCardOpened
-from shared.rules.incidents import Claim, Invitation, Proposal, Question
-from shared.rules.position import NOBODY, Course
-from shared.rules.pulka import Pulka
-from shared.rules.seats import hand_count
-from shared.rules.trick import SUIT_OF_CARD
+from shared.rules.convention.options import record
+from shared.rules.deal import exposed
+from shared.rules.deal.incidents import Claim, Invitation, Proposal, Question
+from shared.rules.deal.position import NOBODY, Course
+from shared.rules.deck.cards import CARD_NUMBER, CARDS, DECK, hand_text, mask_of
+from shared.rules.deck.seats import hand_count
+from shared.rules.deck.trick import SUIT_OF_CARD
+from shared.rules.language.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
+from shared.rules.language.game_events import BidMade, CardPlayed, TalonCardOpened
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import Pulka
 
 
 def view(table: Table, eye: Maker | None, position: str, now: int, presence: Sequence[bool]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from shared.eventlog.decisions import (
 from shared.eventlog.port import Conflict, EventLog, Recorded
 from shared.events.address import Address
 from shared.events.commit import SCHEMA, Commit, decode, encode, hash_of
-from shared.rules.refusal import Refused
+from shared.rules.language.refusal import Refused
 
 __all__ = [
     "Aggregates",

@@ -11,7 +11,7 @@ import msgspec
 from shared.eventlog.port import Recorded
 from shared.events.address import Address
 from shared.events.commit import FIRST_PREV_HASH, Commit
-from shared.rules.refusal import Refused
+from shared.rules.language.refusal import Refused
 
 S = TypeVar("S")
 E = TypeVar("E")

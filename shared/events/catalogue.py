@@ -19,12 +19,12 @@ import msgspec
 from shared.events.ledger_events import AnyLedgerEvent, LedgerEvent
 from shared.events.lobby_events import AnyLobbyEvent, LobbyEvent
 from shared.events.sealed import Sealed
-from shared.rules import correction_events as correction
-from shared.rules import game_events as game
-from shared.rules import irregular_events as irregular
-from shared.rules import member_events as member
-from shared.rules import recorded_pulka
-from shared.rules.game_events import Event
+from shared.rules.language import correction_events as correction
+from shared.rules.language import game_events as game
+from shared.rules.language import irregular_events as irregular
+from shared.rules.language import member_events as member
+from shared.rules.language.game_events import Event
+from shared.rules.pulka import imported
 
 
 class SealedDealStarted(Event, frozen=True, tag="DealStarted"):
@@ -209,8 +209,8 @@ OpenEvent = (
     | correction.ResultCorrected
     | correction.AnnulmentOrdered
     | correction.PulkaAnnulled
-    | recorded_pulka.PulkaRecorded
-    | recorded_pulka.PulkaArchived
+    | imported.PulkaRecorded
+    | imported.PulkaArchived
 )
 StoredTableEvent = SealedEvent | OpenEvent
 

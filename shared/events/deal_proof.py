@@ -25,15 +25,9 @@ from shared.events.chain import Problem
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
 from shared.events.upcast import stored_table_events
-from shared.rules import shuffle
-from shared.rules.game_events import (
-    DealRevealed,
-    DeckCut,
-    PulkaClosed,
-    PulkaOpened,
-    SeedAdded,
-)
-from shared.rules.member_events import NewcomerSeated
+from shared.rules.deck import shuffle
+from shared.rules.language.game_events import DealRevealed, DeckCut, PulkaClosed, PulkaOpened, SeedAdded
+from shared.rules.language.member_events import NewcomerSeated
 
 
 class DealReport(msgspec.Struct, frozen=True):

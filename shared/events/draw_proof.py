@@ -15,16 +15,10 @@ from shared.events.chain import Problem
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, matches
 from shared.events.upcast import stored_table_events
-from shared.rules import shuffle
-from shared.rules.game_events import (
-    DealRevealed,
-    PulkaOpened,
-)
-from shared.rules.member_events import (
-    SeatCardDrawn,
-    SeatsDrawn,
-)
-from shared.rules.seat_draw import NO_DEAL, cards_of, lowest_first
+from shared.rules.deck import shuffle
+from shared.rules.language.game_events import DealRevealed, PulkaOpened
+from shared.rules.language.member_events import SeatCardDrawn, SeatsDrawn
+from shared.rules.pulka.seat_draw import NO_DEAL, cards_of, lowest_first
 
 
 class _Draw(msgspec.Struct):

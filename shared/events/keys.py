@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from shared.events.sealed import KEY_BYTES, BoxKey
-from shared.rules.shuffle import framed
+from shared.rules.deck.shuffle import framed
 
 _Kept = TypeVar("_Kept")
 KEPT: Final = 4096  # derived keys remembered: as many tables as an instance has in play, at 0.5 kB each

@@ -10,7 +10,7 @@ from typing import Final
 
 from shared.events.keys import MasterKeys
 from shared.events.sealed import KEY_BYTES, SALT_BYTES, BoxKey, Opened, Sealed, nonce_from
-from shared.rules.shuffle import framed
+from shared.rules.deck.shuffle import framed
 
 ROOM: Final = 64  # bytes: names and hashes are filled up to a multiple, so that a box does not tell a short name from a long one
 _VAULT: Final = "vault"  # stands where an aggregate's subject stands in the derivation of other keys; no subject is spelled so

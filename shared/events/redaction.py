@@ -32,13 +32,13 @@ from shared.events.keys import MasterKeys
 from shared.events.sealed import Sealed
 from shared.events.sealing import HAND, NO_SEAT, PEEKED, SEEN, Boxes, has_boxes
 from shared.events.upcast import stored_table_events
-from shared.rules import game_events as game
-from shared.rules import irregular_events as irregular
-from shared.rules import member_events as member
 from shared.rules.adjudicated.court import ARBITER, Maker
-from shared.rules.game_events import Event
-from shared.rules.irregular_events import REVOKE
-from shared.rules.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON
+from shared.rules.deck.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON
+from shared.rules.language import game_events as game
+from shared.rules.language import irregular_events as irregular
+from shared.rules.language import member_events as member
+from shared.rules.language.game_events import Event
+from shared.rules.language.irregular_events import REVOKE
 
 _REVOKED: Final = f'"irregular":"{REVOKE}'.encode()
 

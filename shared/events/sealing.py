@@ -32,12 +32,12 @@ from shared.events.ledger_events import AnyLedgerEvent
 from shared.events.lobby_events import AnyLobbyEvent
 from shared.events.sealed import Opened, Sealed, nonce_from
 from shared.events.upcast import stored_ledger_events, stored_lobby_events, stored_table_events
-from shared.rules import game_events as game
-from shared.rules import irregular_events as irregular
-from shared.rules import member_events as member
-from shared.rules.game_events import Event
-from shared.rules.seat_draw import NO_DEAL
-from shared.rules.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, SERVER_SEED, TALON, framed, salt
+from shared.rules.deck.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, SERVER_SEED, TALON, framed, salt
+from shared.rules.language import game_events as game
+from shared.rules.language import irregular_events as irregular
+from shared.rules.language import member_events as member
+from shared.rules.language.game_events import Event
+from shared.rules.pulka.seat_draw import NO_DEAL
 
 SEALED: Final[frozenset[type]] = frozenset(SealedEvent.__args__)
 NO_SEAT: Final = -1  # of a box that belongs to no seat

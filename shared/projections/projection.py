@@ -12,7 +12,7 @@ from shared.eventlog.port import Recorded
 from shared.events.keys import UnknownKey
 from shared.events.sealed import TamperedBox
 from shared.events.upcast import NewerSchema
-from shared.rules.refusal import Malformed
+from shared.rules.language.refusal import Malformed
 
 Connection: TypeAlias = Any  # asyncpg ships no types: an `asyncpg.Connection` whose search path is the projection's schema
 

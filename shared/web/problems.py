@@ -20,8 +20,8 @@ from litestar.exceptions import HTTPException, ValidationException
 from shared.eventlog.aggregates import Mismatch, QueueFull
 from shared.eventlog.port import CommitTooLarge, Conflict, LogError, NotInArchive, OutcomeUnknown, StorageFull
 from shared.events.upcast import NewerSchema
-from shared.rules.decoding import in_words
-from shared.rules.refusal import Malformed, Refused
+from shared.rules.language.documents import in_words
+from shared.rules.language.refusal import Malformed, Refused
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER: Final = (

@@ -10,7 +10,8 @@ import msgspec
 
 from shared.events import checkpoint_document as document
 from shared.events.commit import hash_of
-from shared.rules import seat_draw, shuffle
+from shared.rules.deck import shuffle
+from shared.rules.pulka import seat_draw
 from tests.audit import stranger
 
 FILE = stranger.PROGRAM.with_name("vectors.json")

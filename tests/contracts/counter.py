@@ -3,7 +3,7 @@
 import msgspec
 
 from shared.eventlog.aggregates import Aggregates, Request
-from shared.rules.refusal import Refused
+from shared.rules.language.refusal import Refused
 
 LIMIT = 1000
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shared.rules import game_events as game
-from shared.rules import irregular_events as irregular
-from shared.rules import shuffle
+from shared.rules.deck import shuffle
+from shared.rules.language import game_events as game
+from shared.rules.language import irregular_events as irregular
 from tests.events import story
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from functools import reduce
 
-from shared.rules import pulka as match
-from shared.rules.convention import resolve
-from shared.rules.game_events import Event
-from shared.rules.pulka import OpenPulka, Pulka
+from shared.rules.convention.options import resolve
+from shared.rules.language.game_events import Event
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import OpenPulka, Pulka
 from tests.events import story
 from tests.lot import drawn_events
 

@@ -12,8 +12,8 @@ from shared.events import address
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
-from shared.rules import game_events as game
-from shared.rules import shuffle
+from shared.rules.deck import shuffle
+from shared.rules.language import game_events as game
 
 KEYS = MasterKeys((("corpus", bytes(range(32))),))
 CODEC = TableCodec(KEYS)

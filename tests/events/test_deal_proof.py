@@ -7,8 +7,8 @@ import pytest
 
 from shared.events.commit import decode
 from shared.events.deal_proof import verify_deal, verify_deals
-from shared.rules import game_events as game
-from shared.rules import shuffle
+from shared.rules.deck import shuffle
+from shared.rules.language import game_events as game
 from tests.events import story
 
 OTHER_SEED = "ab" * 32

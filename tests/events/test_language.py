@@ -14,9 +14,9 @@ from shared.events.chain import verify_chain
 from shared.events.commit import SCHEMA, decode
 from shared.events.deal_proof import verify_deals
 from shared.events.upcast import STEPS, NewerSchema, current
-from shared.rules import pulka as match
-from shared.rules.game_events import CardPlayed, Event
-from shared.rules.pulka import Pulka
+from shared.rules.language.game_events import CardPlayed, Event
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import Pulka
 from tests.events import frozen, story
 
 GOLDEN = json.loads(frozen.GOLDEN.read_text())

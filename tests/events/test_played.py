@@ -13,9 +13,9 @@ from shared.events.chain import verify_chain
 from shared.events.commit import decode, hash_of
 from shared.events.deal_proof import verify_deals
 from shared.events.redaction import PublicCodec
-from shared.rules import pulka as match
-from shared.rules.game_events import CardsDealt, DealRevealed
-from shared.rules.pulka import Pulka
+from shared.rules.language.game_events import CardsDealt, DealRevealed
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import Pulka
 from tests.events import story
 from tests.events.played import play
 

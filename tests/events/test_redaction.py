@@ -10,8 +10,8 @@ import pytest
 
 from shared.events.commit import decode
 from shared.events.redaction import PublicCodec
-from shared.rules import game_events as game
-from shared.rules import shuffle
+from shared.rules.deck import shuffle
+from shared.rules.language import game_events as game
 from tests.events import story
 
 VIEWERS = [None, 0, 1, 2, 3]

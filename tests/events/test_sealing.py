@@ -15,8 +15,8 @@ from shared.events.lobby_events import PlayerReady
 from shared.events.sealed import Sealed, TamperedBox
 from shared.events.sealing import LobbyCodec, TableCodec
 from shared.events.upcast import stored_table_events
-from shared.rules import game_events as game
-from shared.rules import shuffle
+from shared.rules.deck import shuffle
+from shared.rules.language import game_events as game
 from tests.events import story
 
 HEX32 = st.binary(min_size=32, max_size=32).map(bytes.hex)

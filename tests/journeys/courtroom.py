@@ -6,8 +6,8 @@ import re
 
 import msgspec
 
-from shared.rules.replay import replay_document
-from shared.rules.score_file import score_document
+from shared.rules.score_files.deal_record import replay_document
+from shared.rules.score_files.score_file import score_document
 from tests.journeys.club import Club, Party, Person
 
 SUITS = "SCDH"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import msgspec
 
-from shared.rules.replay import replay_document
+from shared.rules.score_files.deal_record import replay_document
 from tests.journeys.club import Party
 
 

@@ -7,10 +7,10 @@ import time
 import httpx
 import msgspec
 
-from shared.rules import shuffle
-from shared.rules.replay import replay_document
-from shared.rules.score_file import score_document
-from shared.rules.seat_draw import cards_of, lowest_first
+from shared.rules.deck import shuffle
+from shared.rules.pulka.seat_draw import cards_of, lowest_first
+from shared.rules.score_files.deal_record import replay_document
+from shared.rules.score_files.score_file import score_document
 from tests.journeys.club import PATIENCE, Club, Party, Person
 
 

@@ -12,8 +12,8 @@ import httpx
 import msgspec
 import pytest
 
-from shared.rules.replay import replay_document
-from shared.rules.score_file import score_document
+from shared.rules.score_files.deal_record import replay_document
+from shared.rules.score_files.score_file import score_document
 from tests.journeys.club import PATIENCE, Club, Party, Person
 
 

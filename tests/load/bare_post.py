@@ -19,7 +19,7 @@ from litestar.params import FromPath, JSONBody
 
 from shared.eventlog.jetstream import open_log
 from shared.events.address import PARTITIONS
-from shared.rules.moves import AnyMove
+from shared.rules.language.moves import AnyMove
 from shared.web.strict_request import StrictRequest
 from tests.contracts.commits import some_commit, some_table
 

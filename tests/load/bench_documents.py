@@ -19,11 +19,11 @@ from typing import Any
 
 import msgspec
 
-from shared.rules.cards import CARDS, hand_text
-from shared.rules.deal import decide, evolve, legal_moves
-from shared.rules.ending import outcome_of
-from shared.rules.moves import Concede
-from shared.rules.recorded_deal import deal_document
+from shared.rules.deal.decider import decide, evolve, legal_moves
+from shared.rules.deal.ending import outcome_of
+from shared.rules.deck.cards import CARDS, hand_text
+from shared.rules.language.moves import Concede
+from shared.rules.score_files.recorded_deal import deal_document
 from tests.load.figures import tell
 from tests.rules.words import shuffled
 

@@ -22,15 +22,15 @@ import uvloop
 
 from services.cli.embedded import EmbeddedServers
 from shared.eventlog.jetstream import open_log
-from shared.rules import game_events as game
-from shared.rules.cards import CARDS, DECK, hand_text, mask_of
-from shared.rules.convention import from_record
-from shared.rules.deal import Deal, evolve, open_deal
-from shared.rules.deal_event import DealEvent
-from shared.rules.game_events import Event
-from shared.rules.moves import Concede
-from shared.rules.offer import legal_moves
-from shared.rules.sheet import empty_sheet
+from shared.rules.convention.options import from_record
+from shared.rules.deal.decider import Deal, evolve, open_deal
+from shared.rules.deal.offer import legal_moves
+from shared.rules.deck.cards import CARDS, DECK, hand_text, mask_of
+from shared.rules.language import game_events as game
+from shared.rules.language.deal_events import DealEvent
+from shared.rules.language.game_events import Event
+from shared.rules.language.moves import Concede
+from shared.rules.scoring.sheet import empty_sheet
 from tests.journeys.club import Club
 from tests.load.bench_eventlog import appends
 from tests.load.figures import tell

@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from shared.rules.contract import GAMES, MISERE
+from shared.rules.deck.contract import GAMES, MISERE
 from shared.rules.open_cards.all_pass import AllPassPlay, all_pass_tricks
 from shared.rules.open_cards.declarer import best_line, declarer_tricks
 from shared.rules.open_cards.discard import best_discard

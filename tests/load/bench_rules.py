@@ -15,9 +15,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from shared.rules.deal import Deal, decide, evolve, legal_moves
-from shared.rules.deal_event import DealEvent
-from shared.rules.moves import Concede, DealMove
+from shared.rules.deal.decider import Deal, decide, evolve, legal_moves
+from shared.rules.language.deal_events import DealEvent
+from shared.rules.language.moves import Concede, DealMove
 from tests.load.figures import tell
 from tests.rules.words import shuffled
 

@@ -1,7 +1,8 @@
 """Mutation testing of the rules: does a test fail when one thing in `shared/rules` is wrong?
 
 `python -m tests.rules.mutants --sample 150 --seed 1` changes one operator, number, word or condition at a time, runs the tests of the rules
-on it until one fails, and prints one JSON line a mutant, then a summary. `--only auction.py:180 help.py:40` runs those of some lines again.
+on it until one fails, and prints one JSON line a mutant, then a summary. `--only deal/auction.py:180 scoring/help.py:40` runs those of some
+lines again.
 Survivors are looked at by hand and stand in `MUTANTS.md`.
 
 The tests are collected once, then each mutant has a child of that process. A change inside of a function is made there, in memory; one that
@@ -36,10 +37,16 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 RULES = "shared/rules"
 #: What kills most comes first; all other tests of the rules follow. `test_coverage` reads the text of the rules instead of running them.
-FIRST = ("test_convention.py", "test_behaviour_cases.py", "test_1_general.py", "test_replay.py", "test_code_scoring_cases.py")
+FIRST = (
+    "convention/test_convention.py",
+    "deal/test_behaviour_cases.py",
+    "deck/test_1_general.py",
+    "score_files/test_deal_record.py",
+    "scoring/test_code_scoring_cases.py",
+)
 LEFT_OUT = ("test_coverage.py",)
 #: Quick tests of other folders that hold the rules' documents to their word: the frozen language of events, options, the command line.
-OTHERS = ("events/test_language.py", "services/cli/test_conventions.py", "services/cli/test_documents.py")
+OTHERS = ("events/test_language.py", "services/cli/player/test_conventions.py", "services/cli/console/test_documents.py")
 #: As in pyproject.toml, but for warnings: pytest warns of modules that were loaded before it, as here they are on purpose.
 SETTINGS = (
     "[pytest]\npythonpath = .\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\naddopts = --import-mode=importlib\n"
@@ -72,8 +79,8 @@ class Mutant(NamedTuple):
         return whole[: self.start] + self.new.encode() + whole[self.end :]
 
 
-def mutants_of(path: Path) -> Iterator[Mutant]:
-    """Every change of one file."""
+def mutants_of(path: Path, rules: Path) -> Iterator[Mutant]:
+    """Every change of one file in the folder `rules`."""
     text = path.read_text(encoding="utf-8")
     tree = ast.parse(text)
     offsets = [0]
@@ -87,7 +94,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         end = offsets[node.end_lineno - 1] + node.end_col_offset
         old = text.encode()[start:end].decode()
         for new in _changes(node):
-            yield Mutant(path.name, node.lineno, start, end, old, f"({new})", node in later)
+            yield Mutant(path.relative_to(rules).as_posix(), node.lineno, start, end, old, f"({new})", node in later)
 
 
 def _not_run(tree: ast.Module) -> set[ast.AST]:
@@ -144,9 +151,10 @@ def _changes(node: ast.AST) -> Iterator[str]:
 
 
 def sample(place: Path, size: int, seed: int) -> list[Mutant]:
-    """`size` mutants spread over all files in proportion to what there is to change, one a file at least."""
+    """`size` mutants spread over the files of all rooms in proportion to what there is to change, one a file at least."""
     draw = random.Random(seed)
-    by_file = {path.name: list(mutants_of(path)) for path in sorted((place / RULES).glob("*.py"))}
+    rules = place / RULES
+    by_file = {path: list(mutants_of(path, rules)) for path in sorted(rules.rglob("*.py"))}
     total = sum(map(len, by_file.values()))
     drawn: list[Mutant] = []
     for found in by_file.values():
@@ -198,7 +206,7 @@ def _run(session: pytest.Session) -> int:
 
 def _changed_in_memory(mutant: Mutant, place: Path) -> int:
     """Puts the changed code into the functions of the loaded module; 0, as for a run that goes on."""
-    module = sys.modules[f"shared.rules.{mutant.file.removesuffix('.py')}"]
+    module = sys.modules[f"shared.rules.{mutant.file.removesuffix('.py').replace('/', '.')}"]
     path = place / RULES / mutant.file
     codes = dict(_codes(compile(mutant.applied(path.read_bytes()), str(path), "exec")))
     for thing in vars(module).values():
@@ -257,7 +265,8 @@ def _forget(place: Path) -> None:
 def _options(place: Path) -> list[str]:
     """Of pytest, for the tests of the rules in the copy, those of `FIRST` first; nothing is printed."""
     tests = place / "tests"
-    files = {path.name: str(path) for path in sorted((tests / "rules").glob("test_*.py")) if path.name not in LEFT_OUT}
+    rules = tests / "rules"
+    files = {path.relative_to(rules).as_posix(): str(path) for path in sorted(rules.rglob("test_*.py")) if path.name not in LEFT_OUT}
     ordered = dict.fromkeys([*(files[name] for name in FIRST), *(str(tests / name) for name in OTHERS), *files.values()])
     return ["-x", "-p", "no:cacheprovider", "-p", "no:terminal", "--rootdir", str(place), "-c", str(place / "pytest.ini"), *ordered]
 
@@ -297,7 +306,9 @@ def main() -> int:
     place = copied()
     if asked.only:
         places = [place_asked.partition(":") for place_asked in asked.only]
-        chosen = [one for file, _, line in places for one in mutants_of(place / RULES / file) if not line or one.line == int(line)]
+        chosen = [
+            one for file, _, line in places for one in mutants_of(place / RULES / file, place / RULES) if not line or one.line == int(line)
+        ]
     else:
         chosen = sample(place, asked.sample, asked.seed)
     os.nice(19)

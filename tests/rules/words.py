@@ -5,14 +5,14 @@ In the auction also `dark:6S` and `bare:9S` (without the talon), `look`, `taken`
 
 from __future__ import annotations
 
-from shared.rules.cards import CARDS
-from shared.rules.convention import resolve
-from shared.rules.deal import Deal, decide, evolve, open_deal
-from shared.rules.moves import Answer, Bid, Concede, DealMove, Declare, Discard, Invite, Lay, Look, Play, Take, Whist, WithoutThree
-from shared.rules.refusal import Refused
-from shared.rules.seats import hand_count, hands_at_play
-from shared.rules.series import dark_deals_in_row
-from shared.rules.sheet import empty_sheet
+from shared.rules.convention.options import resolve
+from shared.rules.deal.decider import Deal, decide, evolve, open_deal
+from shared.rules.deck.cards import CARDS
+from shared.rules.deck.seats import hand_count, hands_at_play
+from shared.rules.language.moves import Answer, Bid, Concede, DealMove, Declare, Discard, Invite, Lay, Look, Play, Take, Whist, WithoutThree
+from shared.rules.language.refusal import Refused
+from shared.rules.scoring.series import dark_deals_in_row
+from shared.rules.scoring.sheet import empty_sheet
 
 #: First, second and third hand, and a talon in clubs: spades and top cards, clubs, red cards.
 FIRST = "AS KS QS JS TS 9S AH KH AD KD"

@@ -36,7 +36,7 @@ from shared.events.ledger_events import TableArchived
 from shared.events.sealing import name_of
 from shared.projections import skipping
 from shared.projections.projection import Connection
-from shared.rules.recorded_pulka import PulkaArchived
+from shared.rules.pulka.imported import PulkaArchived
 
 TABLES_A_PAGE: Final = 100  # that are looked for at a time
 BOOKS_S: Final = 10.0  # seconds for the books to read one commit; it takes milliseconds

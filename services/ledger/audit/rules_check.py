@@ -28,27 +28,25 @@ from shared.events.chain import Problem
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
 from shared.projections.projection import UNAPPLICABLE
-from shared.rules import amount, corrections, moves, seat_draw
-from shared.rules import correction_events as correction
-from shared.rules import game_events as game
-from shared.rules import irregular_events as irregular
-from shared.rules import member_events as member
-from shared.rules import pulka as match
-from shared.rules.adjudicated import recording
+from shared.rules.adjudicated import moves_of_events
 from shared.rules.adjudicated.court import ARBITER, Maker
-from shared.rules.agreement import rules_digest
-from shared.rules.cards import hand_text, mask_of
-from shared.rules.game_events import (
-    DealRevealed,
-    Event,
-)
-from shared.rules.member_events import SeatsDrawn
-from shared.rules.moves import AnyMove
-from shared.rules.pulka import Pulka, StartDeal
-from shared.rules.recorded_pulka import PulkaArchived, PulkaRecorded, recorded_again
-from shared.rules.refusal import Refused
-from shared.rules.settlement import is_time_up
-from shared.rules.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON, hand_label, seen_label
+from shared.rules.convention.rules_digest import rules_digest
+from shared.rules.deck.cards import hand_text, mask_of
+from shared.rules.deck.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON, hand_label, seen_label
+from shared.rules.language import amount, moves
+from shared.rules.language import correction_events as correction
+from shared.rules.language import game_events as game
+from shared.rules.language import irregular_events as irregular
+from shared.rules.language import member_events as member
+from shared.rules.language.game_events import DealRevealed, Event
+from shared.rules.language.member_events import SeatsDrawn
+from shared.rules.language.moves import AnyMove
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import corrections, seat_draw
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import Pulka, StartDeal
+from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded, recorded_again
+from shared.rules.scoring.settlement import is_time_up
 from shared.web.auth import OPERATOR
 
 OWN_ACTORS: Final = frozenset({"service", "clock"})  # who acts for a seat without sitting there
@@ -183,7 +181,7 @@ def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[E
         case correction.ResultCorrected() | correction.AnnulmentOrdered() | correction.PulkaAnnulled():
             return _by_organisers(pulka, actor, first)
     time_up = is_time_up(pulka.convention, opened, commit.at)
-    if actor in OWN_ACTORS and match.awaits_confirmation(pulka) and type(first).__name__ in recording.PAUSE_OVER:
+    if actor in OWN_ACTORS and match.awaits_confirmation(pulka) and type(first).__name__ in moves_of_events.PAUSE_OVER:
         return match.pause_over(pulka, time_up=time_up)
     done = move_behind(first)
     if done is None:
@@ -234,7 +232,7 @@ def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: 
 
 def move_behind(event: Event) -> tuple[Maker, AnyMove] | None:
     """Who moved, and what, when a commit's first event is `event`; None when that is no move's."""
-    irregular_move = recording.move_behind(event)
+    irregular_move = moves_of_events.move_behind(event)
     if irregular_move is not None:
         return irregular_move
     if isinstance(event, game.CardPlayed):

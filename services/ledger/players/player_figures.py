@@ -15,8 +15,8 @@ import msgspec
 from services.ledger.players.player_stats import ROLES
 from services.ledger.players.pulka_results import COUNTS
 from shared.projections.projection import Connection
-from shared.rules.amount import written
-from shared.rules.contract import ALL_PASS, CONTRACTS, LEVEL, MISERE, STRAIN
+from shared.rules.deck.contract import ALL_PASS, CONTRACTS, LEVEL, MISERE, STRAIN
+from shared.rules.language.amount import written
 
 DECIMALS: Final = 4
 NORMAL: Final = 1.96  # of the mean's own deviations, from `LARGE` deals on

@@ -17,16 +17,16 @@ import msgspec
 from services.ledger.tables import Line
 from services.ledger.who_played import seats_scored
 from shared.projections.projection import Connection
-from shared.rules.amount import written
-from shared.rules.convention import Convention
-from shared.rules.ending import outcome_of
-from shared.rules.game_events import DealScored
-from shared.rules.game_result import game_result
-from shared.rules.outcome import DealOutcome
-from shared.rules.recorded_pulka import PulkaRecorded
-from shared.rules.seats import active
-from shared.rules.settlement import divisor, net_by_average, settled_mountain
-from shared.rules.sheet import BySeat, empty_sheet, write
+from shared.rules.convention.options import Convention
+from shared.rules.deal.ending import outcome_of
+from shared.rules.deck.seats import active
+from shared.rules.language.amount import written
+from shared.rules.language.game_events import DealScored
+from shared.rules.pulka.imported import PulkaRecorded
+from shared.rules.scoring.game_result import game_result
+from shared.rules.scoring.outcome import DealOutcome
+from shared.rules.scoring.settlement import divisor, net_by_average, settled_mountain
+from shared.rules.scoring.sheet import BySeat, empty_sheet, write
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS player_deals (

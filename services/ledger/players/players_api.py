@@ -16,7 +16,7 @@ from services.ledger.desk import Desk, as_of, reader_of
 from services.ledger.players import player_figures, rating, rating_history, standings
 from services.ledger.players.rating_keeper import RatingKeeper
 from services.ledger.players.standings import Asked
-from shared.rules.convention import PRESETS
+from shared.rules.convention.options import PRESETS
 from shared.web.auth import Caller
 from shared.web.paging import LARGEST, begins_after, from_cursor, paged
 from shared.web.problems import malformed, unavailable

@@ -17,10 +17,10 @@ from services.ledger.tables import Line, Table
 from services.ledger.who_played import Part, parts
 from shared.events.terms import read as read_terms
 from shared.projections.projection import Connection
-from shared.rules.amount import written
-from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
-from shared.rules.game_events import PulkaClosed, PulkaOpened
-from shared.rules.recorded_pulka import PulkaRecorded
+from shared.rules.language.amount import written
+from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
+from shared.rules.language.game_events import PulkaClosed, PulkaOpened
+from shared.rules.pulka.imported import PulkaRecorded
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS pulka_results (

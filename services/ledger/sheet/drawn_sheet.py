@@ -14,8 +14,8 @@ from services.ledger.sheet.paper import MIDDLE, Paper, paper
 from services.ledger.sheet.polygons import Point
 from services.ledger.sheet.running_totals import MOUNTAIN, POOL, Field, Totals, running_totals
 from services.ledger.sheet.sheet_words import deals_counted, whists_field, word
-from shared.rules.amount import Amount, written
-from shared.rules.scorer_words import Lang
+from shared.rules.language.amount import Amount, written
+from shared.rules.score_files.scorer_words import Lang
 
 MARGIN: Final = 60.0  # around the paper, for names and results
 BARE: Final = 24.0  # above it where nobody sits there

@@ -10,10 +10,10 @@ from typing import Final
 
 from services.ledger.sheet.drawn_sheet import NO_XML
 from services.ledger.sheet.sheet_words import word
-from shared.rules import scorer_words
-from shared.rules.outcome import DealOutcome
-from shared.rules.scorer_words import Lang
-from shared.rules.tournament_column import contract_and_result
+from shared.rules.score_files import scorer_words
+from shared.rules.score_files.scorer_words import Lang
+from shared.rules.score_files.tournament_column import contract_and_result
+from shared.rules.scoring.outcome import DealOutcome
 
 STYLE: Final = """
 @page { size: A4; margin: 12mm }

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from services.ledger.sheet.page import contract_told, table, text, with_minus
 from services.ledger.sheet.sheet_words import convention_name, word
-from shared.rules.scorer_words import Lang, signed
-from shared.rules.what_if import Compared
-from shared.rules.what_if_words import deal_lines, ending_line, head_lines
+from shared.rules.score_files.scorer_words import Lang, signed
+from shared.rules.score_files.what_if import Compared
+from shared.rules.score_files.what_if_words import deal_lines, ending_line, head_lines
 
 
 def comparison(compared: Compared, names: Sequence[str], lang: Lang) -> Iterator[str]:

@@ -15,13 +15,13 @@ from services.ledger.sheet.page import STYLE, contract_told, signed_text, table,
 from services.ledger.sheet.printed_comparison import comparison
 from services.ledger.sheet.sheet_words import convention_name, deals_counted, whists_on, word
 from services.ledger.sheet.since_settled import since_settled, when
-from shared.rules import scorer_words
-from shared.rules.amount import Amount, written
-from shared.rules.convention import PRESETS, Convention
-from shared.rules.option_sources import differences
-from shared.rules.outcome import DealOutcome
-from shared.rules.scorer_words import Lang
-from shared.rules.what_if import Compared
+from shared.rules.convention.options import PRESETS, Convention
+from shared.rules.convention.sources import differences
+from shared.rules.language.amount import Amount, written
+from shared.rules.score_files import scorer_words
+from shared.rules.score_files.scorer_words import Lang
+from shared.rules.score_files.what_if import Compared
+from shared.rules.scoring.outcome import DealOutcome
 
 
 class PrintedTerms(NamedTuple):

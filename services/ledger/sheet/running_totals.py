@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from shared.rules import amount as amounts
-from shared.rules.amount import Amount, exact
+from shared.rules.language import amount as amounts
+from shared.rules.language.amount import Amount, exact
 
 #: A place on the paper: whose, which column, and for whists on whom.
 Field: TypeAlias = tuple[int, str, int | None]

@@ -21,10 +21,10 @@ from services.ledger.sheet.printed_sheet import PrintedDeal, PrintedTerms, print
 from services.ledger.sheet.sheet_compared import convention_meant, pulka_of
 from services.ledger.sheet.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
 from services.ledger.whists.statement_lines import since_the_settlement
-from shared.rules.ending import outcome_of
-from shared.rules.sheet_document import SheetDocument, read_sheet
-from shared.rules.what_if import Compared, what_if
-from shared.rules.what_if_document import what_if_document
+from shared.rules.deal.ending import outcome_of
+from shared.rules.score_files.what_if import Compared, what_if
+from shared.rules.score_files.what_if_document import what_if_document
+from shared.rules.scoring.sheet_document import SheetDocument, read_sheet
 from shared.web.auth import Caller
 
 HEADERS: Final = {

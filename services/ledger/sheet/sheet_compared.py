@@ -9,12 +9,12 @@ import msgspec
 from services.ledger.score_sheet import Score
 from services.ledger.sections import Section
 from services.ledger.tables import Table
-from shared.rules.convention import Convention, resolve
-from shared.rules.ending import outcome_of
-from shared.rules.kept_sheet import due
-from shared.rules.refusal import Malformed
-from shared.rules.sheet import Sheet, entry
-from shared.rules.what_if import PlayedDeal, PlayedPulka
+from shared.rules.convention.options import Convention, resolve
+from shared.rules.deal.ending import outcome_of
+from shared.rules.language.refusal import Malformed
+from shared.rules.score_files.kept_sheet import due
+from shared.rules.score_files.what_if import PlayedDeal, PlayedPulka
+from shared.rules.scoring.sheet import Sheet, entry
 from shared.web.problems import malformed
 
 PARAMETER = "as"

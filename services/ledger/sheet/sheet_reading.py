@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-from shared.rules.scorer_words import Lang
+from shared.rules.score_files.scorer_words import Lang
 from shared.web.problems import Problem, malformed
 
 JSON, SVG, HTML = "application/json", "image/svg+xml", "text/html"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from shared.rules.scorer_words import Lang, counted_noun
+from shared.rules.score_files.scorer_words import Lang, counted_noun
 
 WORDS: Final[dict[Lang, dict[str, str]]] = {
     "en": {

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from services.ledger.sheet.sheet_words import word
-from shared.rules.amount import Amount, exact
-from shared.rules.scorer_words import Lang
+from shared.rules.language.amount import Amount, exact
+from shared.rules.score_files.scorer_words import Lang
 
 
 class Decided(NamedTuple):

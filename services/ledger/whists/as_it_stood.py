@@ -14,8 +14,8 @@ from services.ledger import tables
 from services.ledger.whists import postings
 from services.ledger.whists.postings import Transaction
 from shared.projections.projection import Connection
-from shared.rules.amount import exact, written
-from shared.rules.settlement import rounded
+from shared.rules.language.amount import exact, written
+from shared.rules.scoring.settlement import rounded
 
 #: The first change after the mark `$2` of the tables `$1`, which are of one stream: few results are changed, and nearly none meanwhile.
 _CHANGED_SINCE: Final = """

@@ -19,20 +19,13 @@ from services.ledger.whists import postings
 from services.ledger.whists.postings import Kind, Posting, Transaction
 from shared.events.catalogue import StoredTableEvent
 from shared.projections.projection import Connection
-from shared.rules.amount import Amount, exact, written
-from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
-from shared.rules.corrections import ANNULLED
-from shared.rules.game_events import (
-    PulkaClosed,
-    PulkaOpened,
-)
-from shared.rules.member_events import (
-    NewcomerSeated,
-    SeatsDrawn,
-    SubstituteSeated,
-)
-from shared.rules.recorded_pulka import PulkaRecorded
-from shared.rules.settlement import rounded
+from shared.rules.language.amount import Amount, exact, written
+from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
+from shared.rules.language.game_events import PulkaClosed, PulkaOpened
+from shared.rules.language.member_events import NewcomerSeated, SeatsDrawn, SubstituteSeated
+from shared.rules.pulka.corrections import ANNULLED
+from shared.rules.pulka.imported import PulkaRecorded
+from shared.rules.scoring.settlement import rounded
 
 DDL: Final = (
     """

@@ -14,7 +14,7 @@ from services.ledger.whists import postings, statement
 from services.ledger.whists.postings import Transaction
 from services.ledger.whists.statement import MAY_SEE
 from shared.projections.projection import Connection
-from shared.rules.amount import Amount, exact, written
+from shared.rules.language.amount import Amount, exact, written
 
 UNITS: Final = ("whists", "money")
 

@@ -6,14 +6,14 @@ from msgspec.structs import replace
 
 from shared.rules.adjudicated.court import ADVICE, REPLAY, Court, Maker
 from shared.rules.adjudicated.play_acts import Decided, opponents
-from shared.rules.cards import CARD_NUMBER
-from shared.rules.exposed import not_absurd
-from shared.rules.game_events import RemedyAsked, RemedyChosen
-from shared.rules.irregular_events import AttentionCalled, CardNamed
-from shared.rules.moves import Remedy
-from shared.rules.play import legal_cards
-from shared.rules.refusal import Refused
-from shared.rules.seats import clockwise_from
+from shared.rules.deal.exposed import not_absurd
+from shared.rules.deal.play import legal_cards
+from shared.rules.deck.cards import CARD_NUMBER
+from shared.rules.deck.seats import clockwise_from
+from shared.rules.language.game_events import RemedyAsked, RemedyChosen
+from shared.rules.language.irregular_events import AttentionCalled, CardNamed
+from shared.rules.language.moves import Remedy
+from shared.rules.language.refusal import Refused
 
 ADVISED = "3.9.20"
 

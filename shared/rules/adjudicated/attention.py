@@ -7,16 +7,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from shared.rules import bargain
-from shared.rules.adjudicated import advice, auction_acts, dealing_faults, disputes, looking, order_acts, play_acts
+from shared.rules.adjudicated import advice, auction_acts, dealing_faults, disputes, looks, order_acts, play_acts
 from shared.rules.adjudicated.court import SERVER, Act, ActKind, Court, Maker
 from shared.rules.adjudicated.play_acts import Decided
-from shared.rules.cards import CARD_NUMBER, CARDS
-from shared.rules.game_events import Event
-from shared.rules.irregular_events import AttentionCalled
-from shared.rules.moves import CallAttention
-from shared.rules.position import NOBODY
-from shared.rules.refusal import Refused
+from shared.rules.deal import insurance
+from shared.rules.deal.position import NOBODY
+from shared.rules.deck.cards import CARD_NUMBER, CARDS
+from shared.rules.language.game_events import Event
+from shared.rules.language.irregular_events import AttentionCalled
+from shared.rules.language.moves import CallAttention
+from shared.rules.language.refusal import Refused
 
 Remedy = Callable[[Court, Maker, int, Act], Decided]
 
@@ -29,12 +29,12 @@ REMEDIES: Final[dict[ActKind, Remedy]] = {
     "call": auction_acts.insufficient,
     "contract": order_acts.wrong_order,
     "count": order_acts.wrong_hand,
-    "peek_discard": looking.looked,
-    "peek_trick": looking.looked,
+    "peek_discard": looks.looked,
+    "peek_trick": looks.looked,
     "turn": play_acts.out_of_turn,
     "surplus": play_acts.out_of_turn,
     "revoke": play_acts.revoke,
-    "expose": looking.shown,
+    "expose": looks.shown,
     "dealt": dealing_faults.found_in_play,
 }
 
@@ -115,7 +115,7 @@ def _without_an_act(court: Court, maker: Maker, move: CallAttention) -> Decided 
     if move.rule in (advice.ADVISED, "FN72"):
         seat = move.seat if move.seat is not None else deal.to_act
         return advice.advised(court, maker, -1 if seat is None else seat)
-    if move.rule == bargain.RULE:
+    if move.rule == insurance.RULE:
         who = move.seat if move.seat is not None else maker
         return disputes.disputed(court, maker, who if isinstance(who, int) else NOBODY)
     if move.rule in dealing_faults.FAULTS:

@@ -9,20 +9,22 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from shared.rules import auction as lawful
-from shared.rules import dark
 from shared.rules.adjudicated import damages
 from shared.rules.adjudicated.court import NAMED_SUIT, SERVER, TALON, Act, Court, Maker, NamedSuit, settled
-from shared.rules.adjudicated.looking import talon_cards
+from shared.rules.adjudicated.looks import talon_cards
 from shared.rules.adjudicated.placing import ended
 from shared.rules.adjudicated.play_acts import Decided, fine
-from shared.rules.calling import PASS, TAKE, lowest_game, objection
-from shared.rules.cards import CARD_NUMBER, CARDS, SUITS, card_numbers, hand_text, mask_of
-from shared.rules.contract import ALL_PASS, LADDER, MISERE, RANK, STRAIN, TRICKS, is_game
-from shared.rules.deal import decide as deal_decides
-from shared.rules.deal import evolve as deal_after
-from shared.rules.game_events import AllPassed, AuctionWon, BidMade, CardPlayed, Event, RemedyAsked, TalonCardOpened, TalonTaken
-from shared.rules.irregular_events import (
+from shared.rules.deal import auction as lawful
+from shared.rules.deal import dark
+from shared.rules.deal.calling import PASS, TAKE, lowest_game, objection
+from shared.rules.deal.decider import decide as deal_decides
+from shared.rules.deal.decider import evolve as deal_after
+from shared.rules.deal.position import NOBODY, Auction, Deal, bit
+from shared.rules.deck.cards import CARD_NUMBER, CARDS, SUITS, card_numbers, hand_text, mask_of
+from shared.rules.deck.contract import ALL_PASS, LADDER, MISERE, RANK, STRAIN, TRICKS, is_game
+from shared.rules.deck.seats import active, clockwise_from, defenders
+from shared.rules.language.game_events import AllPassed, AuctionWon, BidMade, CardPlayed, Event, RemedyAsked, TalonCardOpened, TalonTaken
+from shared.rules.language.irregular_events import (
     AttentionCalled,
     BidderExcluded,
     CallTakenBack,
@@ -30,11 +32,9 @@ from shared.rules.irregular_events import (
     TalonReturned,
     TalonTakenEarly,
 )
-from shared.rules.moves import Bid, Take
-from shared.rules.outcome import Infraction
-from shared.rules.position import NOBODY, Auction, Deal, bit
-from shared.rules.refusal import Refused
-from shared.rules.seats import active, clockwise_from, defenders
+from shared.rules.language.moves import Bid, Take
+from shared.rules.language.refusal import Refused
+from shared.rules.scoring.outcome import Infraction
 
 EARLY, INSUFFICIENT, SECOND_MISERE, TAKEN = "3.3.18", "3.3.8", "3.3.9", "3.2.20"
 NOTHING_HEARD = ("bid_too_low", "misere_not_first_bid")  # objections to calls that are made all the same

@@ -9,11 +9,11 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from shared.rules.deal import Deal
-from shared.rules.game_events import BidMade
-from shared.rules.incidents import Incidents, Pending
-from shared.rules.outcome import DealOutcome, Infraction
-from shared.rules.position import NOBODY, Auction, Game, Play, Score, Setup
+from shared.rules.deal.decider import Deal
+from shared.rules.deal.incidents import Incidents, Pending
+from shared.rules.deal.position import NOBODY, Auction, Game, Play, Score, Setup
+from shared.rules.language.game_events import BidMade
+from shared.rules.scoring.outcome import DealOutcome, Infraction
 
 ARBITER: Final = "arbiter"
 SERVER: Final = "server"

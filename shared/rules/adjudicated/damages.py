@@ -11,26 +11,26 @@ import msgspec
 from msgspec.structs import replace
 
 from shared.rules.adjudicated.court import DAMAGES, Act, Court
-from shared.rules.amount import Amount, divided, exact, read, written
-from shared.rules.calling import lowest_game, objection
-from shared.rules.cards import CARDS, card_numbers, hand_text
-from shared.rules.contract import ALL_PASS, GAMES, LADDER, LEVEL, MISERE, PRICE, RANK, STRAIN, STRAINS, TRICKS
-from shared.rules.convention import Convention, Fixed
-from shared.rules.ending import outcome_document
-from shared.rules.game_events import CardPlayed, Event, HandsLaid, RemedyAsked
-from shared.rules.irregular_events import DealEnded, DealStopped, FineWritten
-from shared.rules.moves import Bid
+from shared.rules.convention.options import Convention, Fixed
+from shared.rules.deal.calling import lowest_game, objection
+from shared.rules.deal.ending import outcome_document
+from shared.rules.deal.position import NOBODY, Deal, Setup, bit
+from shared.rules.deck.cards import CARDS, card_numbers, hand_text
+from shared.rules.deck.contract import ALL_PASS, GAMES, LADDER, LEVEL, MISERE, PRICE, RANK, STRAIN, STRAINS, TRICKS
+from shared.rules.deck.seats import clockwise_from
+from shared.rules.deck.trick import BEATING
+from shared.rules.language.amount import Amount, divided, exact, read, written
+from shared.rules.language.game_events import CardPlayed, Event, HandsLaid, RemedyAsked
+from shared.rules.language.irregular_events import DealEnded, DealStopped, FineWritten
+from shared.rules.language.moves import Bid
 from shared.rules.open_cards.all_pass import AllPassPlay, all_pass_tricks
 from shared.rules.open_cards.declarer import best_line
 from shared.rules.open_cards.discard import BestDiscard, best_discard
-from shared.rules.outcome import DealOutcome, Infraction
-from shared.rules.position import NOBODY, Deal, Setup, bit
-from shared.rules.recorded_infraction import infraction_document
-from shared.rules.scoring import score_deal
-from shared.rules.seats import clockwise_from
-from shared.rules.settlement import WHISTS_A_POINT, divisor, settle
-from shared.rules.sheet import empty_sheet, write
-from shared.rules.trick import BEATING
+from shared.rules.scoring.outcome import DealOutcome, Infraction
+from shared.rules.scoring.recorded_infraction import infraction_document
+from shared.rules.scoring.score import score_deal
+from shared.rules.scoring.settlement import WHISTS_A_POINT, divisor, settle
+from shared.rules.scoring.sheet import empty_sheet, write
 
 TALON_SHOWN, REST_FORFEITED = "3.3.16.3", "3.9.14.3"
 

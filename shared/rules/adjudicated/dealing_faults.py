@@ -10,15 +10,15 @@ from msgspec.structs import replace
 
 from shared.rules.adjudicated.court import ARBITER, DEALING, Act, Court, Maker
 from shared.rules.adjudicated.play_acts import Decided, fine, wrong_count
-from shared.rules.cards import CARD_NUMBER
-from shared.rules.deal import HAND_SIZE
-from shared.rules.ending import outcome_document
-from shared.rules.game_events import Event, RemedyAsked
-from shared.rules.irregular_events import AttentionCalled, CardGiven, DealEnded, DealStopped, Redealt
-from shared.rules.moves import Remedy
-from shared.rules.outcome import DealOutcome, Infraction
-from shared.rules.position import NOBODY, Deal
-from shared.rules.refusal import Refused
+from shared.rules.deal.decider import HAND_SIZE
+from shared.rules.deal.ending import outcome_document
+from shared.rules.deal.position import NOBODY, Deal
+from shared.rules.deck.cards import CARD_NUMBER
+from shared.rules.language.game_events import Event, RemedyAsked
+from shared.rules.language.irregular_events import AttentionCalled, CardGiven, DealEnded, DealStopped, Redealt
+from shared.rules.language.moves import Remedy
+from shared.rules.language.refusal import Refused
+from shared.rules.scoring.outcome import DealOutcome, Infraction
 
 #: The cards are dealt anew by the same dealer: a broken order, a card turned up, no cut, two at a time and the like.
 REDEAL: Final = ("3.2.9", "3.2.11", "3.2.12", "3.2.13", "3.2.15", "3.2.16", "3.2.23", "FN15")

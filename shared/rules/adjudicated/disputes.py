@@ -13,19 +13,19 @@ from msgspec.structs import replace
 from shared.rules.adjudicated.court import Court, Dispute, Maker
 from shared.rules.adjudicated.damages import rightly_dealt
 from shared.rules.adjudicated.play_acts import Decided
-from shared.rules.amount import Amount, exact
-from shared.rules.bargain import RULE, objection
-from shared.rules.cards import CARD_NUMBER, card_numbers
-from shared.rules.contract import STRAIN
-from shared.rules.game_events import CardPlayed
-from shared.rules.irregular_events import AttentionCalled, PlansDisputed
+from shared.rules.deal.insurance import RULE, objection
+from shared.rules.deal.position import Deal, Setup
+from shared.rules.deck.cards import CARD_NUMBER, card_numbers
+from shared.rules.deck.contract import STRAIN
+from shared.rules.deck.trick import BEATING
+from shared.rules.language.amount import Amount, exact
+from shared.rules.language.game_events import CardPlayed
+from shared.rules.language.irregular_events import AttentionCalled, PlansDisputed
+from shared.rules.language.refusal import Refused
 from shared.rules.open_cards.declarer import best_line
-from shared.rules.outcome import DealOutcome, Infraction
-from shared.rules.position import Deal, Setup
-from shared.rules.refusal import Refused
-from shared.rules.scoring import score_deal
-from shared.rules.sheet import Entry, empty_sheet
-from shared.rules.trick import BEATING
+from shared.rules.scoring.outcome import DealOutcome, Infraction
+from shared.rules.scoring.score import score_deal
+from shared.rules.scoring.sheet import Entry, empty_sheet
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
 

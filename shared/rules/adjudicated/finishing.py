@@ -9,17 +9,17 @@ from msgspec.structs import replace
 from shared.rules.adjudicated.court import Court, OwedTrick
 from shared.rules.adjudicated.disputes import written_by_their_plans
 from shared.rules.adjudicated.play_acts import Decided
-from shared.rules.calling import PASS
-from shared.rules.contract import ALL_PASS, MISERE
-from shared.rules.deal import evolve as deal_after
-from shared.rules.ending import outcome_of, scored_as
-from shared.rules.game_events import ActTakenBack, DealScored, Event
-from shared.rules.irregular_events import Confirmed, DealEnded, FineWritten, TrickForfeited
-from shared.rules.outcome import DealOutcome, Infraction
-from shared.rules.position import bit
-from shared.rules.recorded_infraction import recorded
-from shared.rules.refusal import Refused
-from shared.rules.seats import defenders
+from shared.rules.deal.calling import PASS
+from shared.rules.deal.decider import evolve as deal_after
+from shared.rules.deal.ending import outcome_of, scored_as
+from shared.rules.deal.position import bit
+from shared.rules.deck.contract import ALL_PASS, MISERE
+from shared.rules.deck.seats import defenders
+from shared.rules.language.game_events import ActTakenBack, DealScored, Event
+from shared.rules.language.irregular_events import Confirmed, DealEnded, FineWritten, TrickForfeited
+from shared.rules.language.refusal import Refused
+from shared.rules.scoring.outcome import DealOutcome, Infraction
+from shared.rules.scoring.recorded_infraction import recorded
 
 LATE_REVOKE = "3.9.16.2"
 

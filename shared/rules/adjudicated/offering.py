@@ -6,15 +6,15 @@ from typing import Any
 
 import msgspec
 
-from shared.rules import deal as deals
-from shared.rules import exposed
 from shared.rules.adjudicated import advice
 from shared.rules.adjudicated.court import ADVICE, DEALING, REPLAY, Court
-from shared.rules.calling import PASS, legal_calls
-from shared.rules.cards import CARDS, card_numbers
-from shared.rules.incidents import Question
-from shared.rules.moves import Bid, Confirm, CourtMove, DealMove, Declare, Remedy
-from shared.rules.position import NOBODY, bit
+from shared.rules.deal import decider as deals
+from shared.rules.deal import exposed
+from shared.rules.deal.calling import PASS, legal_calls
+from shared.rules.deal.incidents import Question
+from shared.rules.deal.position import NOBODY, bit
+from shared.rules.deck.cards import CARDS, card_numbers
+from shared.rules.language.moves import Bid, Confirm, CourtMove, DealMove, Declare, Remedy
 
 #: Of the answers to a remedy, what silence means: the game goes on as it lies (3.9.14).
 SILENCE = ("accept", "pass", "result", "talon", "redeal", "forbid")

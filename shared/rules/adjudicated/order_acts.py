@@ -8,19 +8,19 @@ from shared.rules.adjudicated import damages
 from shared.rules.adjudicated.court import Act, Court, Maker
 from shared.rules.adjudicated.placing import ended
 from shared.rules.adjudicated.play_acts import Decided, fine, wrong_count
-from shared.rules.cards import CARD_NUMBER
-from shared.rules.contract import LEVEL, MISERE, RANK, is_game
-from shared.rules.deal import decide as deal_decides
-from shared.rules.deal import evolve as deal_after
-from shared.rules.ending import outcome, outcome_document
-from shared.rules.game_events import CardsDiscarded, ContractDeclared, Event
-from shared.rules.irregular_events import AttentionCalled, ContractTakenBack, DealEnded, DealStopped, OrderRefused
-from shared.rules.laying import defenders_laid
-from shared.rules.moves import Declare, Discard
-from shared.rules.outcome import Infraction
-from shared.rules.play import begin
-from shared.rules.position import NOBODY, Deal
-from shared.rules.refusal import Refused
+from shared.rules.deal.decider import decide as deal_decides
+from shared.rules.deal.decider import evolve as deal_after
+from shared.rules.deal.ending import outcome, outcome_document
+from shared.rules.deal.laying import defenders_laid
+from shared.rules.deal.play import begin
+from shared.rules.deal.position import NOBODY, Deal
+from shared.rules.deck.cards import CARD_NUMBER
+from shared.rules.deck.contract import LEVEL, MISERE, RANK, is_game
+from shared.rules.language.game_events import CardsDiscarded, ContractDeclared, Event
+from shared.rules.language.irregular_events import AttentionCalled, ContractTakenBack, DealEnded, DealStopped, OrderRefused
+from shared.rules.language.moves import Declare, Discard
+from shared.rules.language.refusal import Refused
+from shared.rules.scoring.outcome import Infraction
 
 WRONG_ORDER, WRONG_HAND, SECOND_ORDER, ADVICE_ON_ORDER = "3.4.4", "3.4.6", "3.4.8", "3.4.12"
 MOST_DISCARDED = 4

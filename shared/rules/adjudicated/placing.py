@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from shared.rules.adjudicated.court import Act, ActKind, Court
-from shared.rules.cards import CARD_NUMBER, CARDS
-from shared.rules.contract import ALL_PASS, TRICKS
-from shared.rules.deal import evolve as deal_after
-from shared.rules.ending import outcome, outcome_document
-from shared.rules.game_events import CardPlayed, Event, TalonCardOpened, TrickWon
-from shared.rules.irregular_events import REVOKE, DealEnded
-from shared.rules.position import NOBODY, Deal, Play
-from shared.rules.trick import playable
+from shared.rules.deal.decider import evolve as deal_after
+from shared.rules.deal.ending import outcome, outcome_document
+from shared.rules.deal.position import NOBODY, Deal, Play
+from shared.rules.deck.cards import CARD_NUMBER, CARDS
+from shared.rules.deck.contract import ALL_PASS, TRICKS
+from shared.rules.deck.trick import playable
+from shared.rules.language.game_events import CardPlayed, Event, TalonCardOpened, TrickWon
+from shared.rules.language.irregular_events import REVOKE, DealEnded
 
 OUT_OF_TURN = {"defender": "3.9.14.1", "declarer": "3.9.14.2", "all_pass": "3.9.14.3"}
 

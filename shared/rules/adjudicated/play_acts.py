@@ -6,24 +6,24 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from shared.rules import exposed
 from shared.rules.adjudicated import damages
 from shared.rules.adjudicated.court import TURN, Act, Court, Maker, OwedTrick, Replay, settled
 from shared.rules.adjudicated.placing import breaches, card_played, closing, ended, player, seats_in
-from shared.rules.cards import CARD_NUMBER, CARDS, DECK, SUIT_MASKS, SUITS
-from shared.rules.contract import ALL_PASS, MISERE, TRICKS
-from shared.rules.deal import decide as deal_decides
-from shared.rules.game_events import CardExposed, CardPlayed, Event, RemedyAsked
-from shared.rules.incidents import NONE, Bound
-from shared.rules.irregular_events import AttentionCalled, CardNamed, FineWritten, LeadRestricted, RestForfeited, TricksTakenBack
-from shared.rules.laying import catchers_laid, dummy_laid
-from shared.rules.moves import Play as PlayCard
-from shared.rules.outcome import Infraction
-from shared.rules.play import legal_cards
-from shared.rules.position import Deal, Play
-from shared.rules.recorded_infraction import infraction_document
-from shared.rules.refusal import Refused
-from shared.rules.seats import defenders
+from shared.rules.deal import exposed
+from shared.rules.deal.decider import decide as deal_decides
+from shared.rules.deal.incidents import NONE, Bound
+from shared.rules.deal.laying import catchers_laid, dummy_laid
+from shared.rules.deal.play import legal_cards
+from shared.rules.deal.position import Deal, Play
+from shared.rules.deck.cards import CARD_NUMBER, CARDS, DECK, SUIT_MASKS, SUITS
+from shared.rules.deck.contract import ALL_PASS, MISERE, TRICKS
+from shared.rules.deck.seats import defenders
+from shared.rules.language.game_events import CardExposed, CardPlayed, Event, RemedyAsked
+from shared.rules.language.irregular_events import AttentionCalled, CardNamed, FineWritten, LeadRestricted, RestForfeited, TricksTakenBack
+from shared.rules.language.moves import Play as PlayCard
+from shared.rules.language.refusal import Refused
+from shared.rules.scoring.outcome import Infraction
+from shared.rules.scoring.recorded_infraction import infraction_document
 
 Decided = tuple[Event, ...] | Refused
 

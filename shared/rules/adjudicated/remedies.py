@@ -8,12 +8,12 @@ from typing import Final, TypeAlias
 from shared.rules.adjudicated import advice, auction_acts, damages, dealing_faults, play_acts
 from shared.rules.adjudicated.court import ADVICE, DAMAGES, DEALING, NAMED_SUIT, REPLAY, TALON, TURN, Court
 from shared.rules.adjudicated.play_acts import Decided
-from shared.rules.cards import SUIT_OF, SUITS
-from shared.rules.game_events import Event, RemedyChosen
-from shared.rules.incidents import Question
-from shared.rules.irregular_events import LeadRestricted
-from shared.rules.moves import Remedy
-from shared.rules.refusal import Refused
+from shared.rules.deal.incidents import Question
+from shared.rules.deck.cards import SUIT_OF, SUITS
+from shared.rules.language.game_events import Event, RemedyChosen
+from shared.rules.language.irregular_events import LeadRestricted
+from shared.rules.language.moves import Remedy
+from shared.rules.language.refusal import Refused
 
 #: What a choice brings about: from the court before it, the court after it, the question, who chose, and the move.
 Consequence: TypeAlias = Callable[[Court, Court, Question, int, Remedy], Decided]

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 import msgspec
 
 from shared.rules.adjudicated.court import ARBITER, Court, CourtTerms, Maker
-from shared.rules.adjudicated.deciding import decide, evolve, open_court, pause_over
-from shared.rules.deal import Deal, first_events
-from shared.rules.decoding import convert
-from shared.rules.game_events import AllPassed, AuctionWon, Event
-from shared.rules.moves import CallAttention, CourtMove, Remedy, Ruling
-from shared.rules.refusal import Malformed, Refused
+from shared.rules.adjudicated.decider import decide, evolve, open_court, pause_over
+from shared.rules.deal.decider import Deal, first_events
+from shared.rules.language.documents import convert
+from shared.rules.language.game_events import AllPassed, AuctionWon, Event
+from shared.rules.language.moves import CallAttention, CourtMove, Remedy, Ruling
+from shared.rules.language.refusal import Malformed, Refused
 
 Document: TypeAlias = dict[str, Any]
 LATEST = 10**15  # milliseconds since 1970: thirty thousand years

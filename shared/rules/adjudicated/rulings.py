@@ -6,16 +6,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from shared.rules import amount as amounts
 from shared.rules.adjudicated.court import ARBITER, Court, Maker
 from shared.rules.adjudicated.play_acts import Decided
-from shared.rules.contract import TRICKS
-from shared.rules.ending import outcome, outcome_document
-from shared.rules.game_events import Event
-from shared.rules.irregular_events import DealEnded, Redealt, Ruled
-from shared.rules.moves import RuledEntry, Ruling
-from shared.rules.outcome import DealOutcome, Infraction
-from shared.rules.refusal import Malformed, Refused
+from shared.rules.deal.ending import outcome, outcome_document
+from shared.rules.deck.contract import TRICKS
+from shared.rules.language import amount as amounts
+from shared.rules.language.game_events import Event
+from shared.rules.language.irregular_events import DealEnded, Redealt, Ruled
+from shared.rules.language.moves import RuledEntry, Ruling
+from shared.rules.language.refusal import Malformed, Refused
+from shared.rules.scoring.outcome import DealOutcome, Infraction
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
 

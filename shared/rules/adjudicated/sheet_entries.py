@@ -14,11 +14,13 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from shared.rules import amount as amounts
 from shared.rules.adjudicated.court import SERVER, Maker
-from shared.rules.amount import Amount, exact, written
-from shared.rules.game_events import Event, RemedyAsked, RemedyChosen
-from shared.rules.irregular_events import (
+from shared.rules.deal.position import bit
+from shared.rules.deck.seats import clockwise_from
+from shared.rules.language import amount as amounts
+from shared.rules.language.amount import Amount, exact, written
+from shared.rules.language.game_events import Event, RemedyAsked, RemedyChosen
+from shared.rules.language.irregular_events import (
     AttentionCalled,
     EntriesClosed,
     EntryCorrected,
@@ -28,14 +30,12 @@ from shared.rules.irregular_events import (
     LateEntryAsked,
     WarningGiven,
 )
-from shared.rules.moves import CallAttention, Entry, Remedy
-from shared.rules.outcome import Infraction
-from shared.rules.position import bit
-from shared.rules.recorded_infraction import infraction_document
-from shared.rules.refusal import Malformed, Refused
-from shared.rules.seats import clockwise_from
-from shared.rules.sheet import Entry as SheetEntry
-from shared.rules.sheet import Sheet, write
+from shared.rules.language.moves import CallAttention, Entry, Remedy
+from shared.rules.language.refusal import Malformed, Refused
+from shared.rules.scoring.outcome import Infraction
+from shared.rules.scoring.recorded_infraction import infraction_document
+from shared.rules.scoring.sheet import Entry as SheetEntry
+from shared.rules.scoring.sheet import Sheet, write
 
 WRONG, LATE, FORGOTTEN = "4.2.7", "4.2.9", "4.2.10"
 #: Rules under which entries stand on the sheet already when the deal that records them is scored.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
-from shared.rules.cards import card_numbers
-from shared.rules.contract import TRICKS
+from shared.rules.deck.cards import card_numbers
+from shared.rules.deck.contract import TRICKS
 from shared.rules.open_cards.search import NOBODY, RESTING_DEALER, Position, Search, Three
 from shared.rules.open_cards.seating import by_place, order_of_play
 

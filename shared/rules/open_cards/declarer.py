@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shared.rules.cards import card_numbers
-from shared.rules.contract import LEVEL, MISERE
+from shared.rules.deck.cards import card_numbers
+from shared.rules.deck.contract import LEVEL, MISERE
 from shared.rules.open_cards.search import Position, Search, Three
 from shared.rules.open_cards.seating import by_place, order_of_play
 

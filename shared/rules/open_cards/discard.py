@@ -7,8 +7,8 @@ from itertools import combinations, pairwise
 
 import msgspec
 
-from shared.rules.cards import SUIT_OF, card_numbers
-from shared.rules.contract import LEVEL, MISERE
+from shared.rules.deck.cards import SUIT_OF, card_numbers
+from shared.rules.deck.contract import LEVEL, MISERE
 from shared.rules.open_cards.declarer import GUESS_OF_MISERE, exact
 from shared.rules.open_cards.search import Search, Three
 from shared.rules.open_cards.seating import by_place, order_of_play

@@ -6,15 +6,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
-from shared.rules.cards import CARD_NUMBER, CARDS, mask_of
-from shared.rules.contract import ALL_PASS, CONTRACTS, TRICKS
-from shared.rules.decoding import convert, decode
+from shared.rules.deck.cards import CARD_NUMBER, CARDS, mask_of
+from shared.rules.deck.contract import ALL_PASS, CONTRACTS, TRICKS
+from shared.rules.deck.seats import DUMMY, active, hands_at_play
+from shared.rules.deck.trick import SUIT_OF_CARD
+from shared.rules.language.documents import convert, decode
+from shared.rules.language.refusal import Malformed
 from shared.rules.open_cards.all_pass import AllPassPlay, all_pass_line, all_pass_tricks
 from shared.rules.open_cards.declarer import best_line, declarer_tricks
 from shared.rules.open_cards.search import Three
-from shared.rules.refusal import Malformed
-from shared.rules.seats import DUMMY, active, hands_at_play
-from shared.rules.trick import SUIT_OF_CARD
 
 Document: TypeAlias = dict[str, Any]
 Seat: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=4)]

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
-from shared.rules.contract import MISERE, STRAIN
-from shared.rules.trick import SUIT_OF_CARD, TRUMPS, playable
+from shared.rules.deck.contract import MISERE, STRAIN
+from shared.rules.deck.trick import SUIT_OF_CARD, TRUMPS, playable
 
 Three: TypeAlias = tuple[int, int, int]
 Position: TypeAlias = tuple[Three, tuple[int, ...]]  # as `kernel.py` describes it

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import reduce
 
 from shared.rules.adjudicated.court import ARBITER, CourtTerms
-from shared.rules.adjudicated.deciding import decide, evolve, open_court, pause_over
+from shared.rules.adjudicated.decider import decide, evolve, open_court, pause_over
 from shared.rules.adjudicated.offering import default_move
-from shared.rules.cards import CARDS
-from shared.rules.game_events import DealScored
-from shared.rules.moves import CallAttention, Confirm, Expose, Peek, Remedy, Ruling, Take
-from shared.rules.refusal import Refused
+from shared.rules.deck.cards import CARDS
+from shared.rules.language.game_events import DealScored
+from shared.rules.language.moves import CallAttention, Confirm, Expose, Peek, Remedy, Ruling, Take
+from shared.rules.language.refusal import Refused
 from tests.rules.words import as_move, table
 
 #: Both defenders whist on six spades.

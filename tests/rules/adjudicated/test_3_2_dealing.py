@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from shared.rules import replay
-from shared.rules.irregular_events import AttentionCalled, Redealt
+from shared.rules.language.irregular_events import AttentionCalled, Redealt
+from shared.rules.score_files import deal_record
 from tests.rules.adjudicated.seated import Seated
 from tests.rules.words import FIRST, SECOND, TALON, THIRD, table
 
@@ -14,7 +14,7 @@ HANDS = {"convention": "sochi", "players": 3, "dealer": 2, "hands": [FIRST, SECO
 
 
 def dealt(record):
-    return replay.dealt(msgspec.convert(record, replay.DealRecord))
+    return deal_record.dealt(msgspec.convert(record, deal_record.DealRecord))
 
 
 @pytest.mark.parametrize("rule", ["3.2.9", "3.2.12", "3.2.15"])

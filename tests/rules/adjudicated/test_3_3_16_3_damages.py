@@ -5,8 +5,8 @@
 from __future__ import annotations
 
 from shared.rules.adjudicated.damages import line_of_all_pass, lost_by
-from shared.rules.moves import Declare, Discard
-from shared.rules.score_file import score_document
+from shared.rules.language.moves import Declare, Discard
+from shared.rules.score_files.score_file import score_document
 from tests.rules.adjudicated.seated import Seated
 from tests.rules.words import table
 

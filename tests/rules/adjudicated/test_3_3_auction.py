@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shared.rules.cards import DECK, hand_text, mask_of
-from shared.rules.game_events import AllPassed, AuctionWon, BidMade, TalonTaken
-from shared.rules.moves import Bid, Play, Remedy
+from shared.rules.deck.cards import DECK, hand_text, mask_of
+from shared.rules.language.game_events import AllPassed, AuctionWon, BidMade, TalonTaken
+from shared.rules.language.moves import Bid, Play, Remedy
 from tests.rules.adjudicated.seated import Seated
 from tests.rules.words import TALON, table
 

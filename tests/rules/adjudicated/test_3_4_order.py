@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shared.rules.game_events import CardsDiscarded, ContractDeclared
-from shared.rules.moves import Declare, Discard, Play, Whist
+from shared.rules.language.game_events import CardsDiscarded, ContractDeclared
+from shared.rules.language.moves import Declare, Discard, Play, Whist
 from tests.rules.adjudicated.seated import Seated
 
 WON = "6S pass pass"

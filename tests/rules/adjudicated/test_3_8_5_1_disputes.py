@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.rules.moves import CallAttention, Play
+from shared.rules.language.moves import CallAttention, Play
 from tests.rules.adjudicated.seated import OPEN, Seated
 from tests.rules.words import table
 

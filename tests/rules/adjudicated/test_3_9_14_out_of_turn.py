@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shared.rules.cards import CARDS, mask_of
-from shared.rules.game_events import CardPlayed, TrickWon
-from shared.rules.moves import Play
+from shared.rules.deck.cards import CARDS, mask_of
+from shared.rules.language.game_events import CardPlayed, TrickWon
+from shared.rules.language.moves import Play
 from tests.rules.adjudicated.seated import CLOSED, OPEN, Seated
 from tests.rules.words import table
 

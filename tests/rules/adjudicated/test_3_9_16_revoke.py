@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shared.rules.cards import mask_of
-from shared.rules.moves import Play, Remedy
+from shared.rules.deck.cards import mask_of
+from shared.rules.language.moves import Play, Remedy
 from tests.rules.adjudicated.seated import CLOSED, Seated
 from tests.rules.words import table
 

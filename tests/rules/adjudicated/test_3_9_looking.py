@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shared.rules.cards import mask_of
-from shared.rules.moves import Expose, Peek, Play, Remedy
+from shared.rules.deck.cards import mask_of
+from shared.rules.language.moves import Expose, Peek, Play, Remedy
 from tests.rules.adjudicated.seated import CLOSED, Seated
 
 TWO = "AD QD 7D KD JD 8D"  # two closed tricks, the declarer's

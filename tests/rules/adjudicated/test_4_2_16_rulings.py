@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.rules.adjudicated.court import ARBITER
-from shared.rules.moves import CallAttention, Play, RuledEntry, Ruling
+from shared.rules.language.moves import CallAttention, Play, RuledEntry, Ruling
 from tests.rules.adjudicated.seated import CLOSED, Seated
 
 

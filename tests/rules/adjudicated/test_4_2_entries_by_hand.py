@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import reduce
 
-from shared.rules import pulka as match
-from shared.rules.cards import CARDS, card_numbers
-from shared.rules.convention import PRESETS
-from shared.rules.ending import outcome_of
-from shared.rules.game_events import PulkaClosed
-from shared.rules.moves import Bid, CallAttention, Concede, Confirm, Cut, Declare, Discard, Entry, Remedy, Whist
-from shared.rules.pulka import OpenPulka, Pulka, StartDeal
-from shared.rules.recorded_deal import deal_document
-from shared.rules.refusal import Refused
-from shared.rules.score_file import score_document
+from shared.rules.convention.options import PRESETS
+from shared.rules.deal.ending import outcome_of
+from shared.rules.deck.cards import CARDS, card_numbers
+from shared.rules.language.game_events import PulkaClosed
+from shared.rules.language.moves import Bid, CallAttention, Concede, Confirm, Cut, Declare, Discard, Entry, Remedy, Whist
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import OpenPulka, Pulka, StartDeal
+from shared.rules.score_files.recorded_deal import deal_document
+from shared.rules.score_files.score_file import score_document
 from tests.events import story
 from tests.events.played import PLAYERS
 

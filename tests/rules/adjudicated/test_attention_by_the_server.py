@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.rules.adjudicated.court import SERVER
-from shared.rules.moves import Bid, Declare, Discard, Play
+from shared.rules.language.moves import Bid, Declare, Discard, Play
 from tests.rules.adjudicated.seated import CLOSED, Seated
 from tests.rules.words import table
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.rules.adjudicated.court import ARBITER, CourtTerms
-from shared.rules.adjudicated.deciding import decide, evolve, open_court, pause_over
+from shared.rules.adjudicated.decider import decide, evolve, open_court, pause_over
 from shared.rules.adjudicated.offering import default_move, legal_moves, offer
-from shared.rules.cards import CARDS, DECK, card_numbers
-from shared.rules.contract import LADDER
-from shared.rules.ending import outcome_of
-from shared.rules.moves import (
+from shared.rules.deal.ending import outcome_of
+from shared.rules.deck.cards import CARDS, DECK, card_numbers
+from shared.rules.deck.contract import LADDER
+from shared.rules.language.moves import (
     Answer,
     Bid,
     CallAttention,
@@ -32,11 +32,11 @@ from shared.rules.moves import (
     Take,
     Whist,
 )
-from shared.rules.recorded_deal import deal_document
-from shared.rules.refusal import Refused
-from shared.rules.score_file import score_document
-from shared.rules.settlement import settle
-from shared.rules.sheet import empty_sheet, write
+from shared.rules.language.refusal import Refused
+from shared.rules.score_files.recorded_deal import deal_document
+from shared.rules.score_files.score_file import score_document
+from shared.rules.scoring.settlement import settle
+from shared.rules.scoring.sheet import empty_sheet, write
 from tests.rules.words import shuffled
 
 RULES = (

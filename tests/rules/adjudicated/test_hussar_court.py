@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.rules.moves import Bid
+from shared.rules.language.moves import Bid
 from tests.rules.adjudicated.seated import Seated
 from tests.rules.words import FIRST, SECOND, THIRD, table
 

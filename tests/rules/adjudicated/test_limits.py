@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER
-from shared.rules.cards import CARDS, card_numbers
-from shared.rules.convention import resolve
-from shared.rules.deal import open_deal
-from shared.rules.irregular_events import CardGiven, Redealt
-from shared.rules.moves import Bid, CallAttention, Confirm, Declare, Entry, Peek, Play
-from shared.rules.pulka import Pulka, StartDeal
-from shared.rules.refusal import Refused
-from shared.rules.replay import replay_document
-from shared.rules.sheet import empty_sheet
+from shared.rules.convention.options import resolve
+from shared.rules.deal.decider import open_deal
+from shared.rules.deck.cards import CARDS, card_numbers
+from shared.rules.language.irregular_events import CardGiven, Redealt
+from shared.rules.language.moves import Bid, CallAttention, Confirm, Declare, Entry, Peek, Play
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import Pulka, StartDeal
+from shared.rules.score_files.deal_record import replay_document
+from shared.rules.scoring.sheet import empty_sheet
 from tests.events import story
 from tests.rules.adjudicated.seated import CLOSED, Seated
 from tests.rules.adjudicated.test_4_2_entries_by_hand import AtTable

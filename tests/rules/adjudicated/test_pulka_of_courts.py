@@ -11,17 +11,17 @@ from services.ledger.audit.rules_check import move_behind
 from shared.events.commit import decode
 from shared.events.deal_proof import verify_deals
 from shared.events.redaction import PublicCodec
-from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER
-from shared.rules.adjudicated.recording import PAUSE_OVER
+from shared.rules.adjudicated.moves_of_events import PAUSE_OVER
 from shared.rules.adjudicated.replaying import RecordedMove, write_move
-from shared.rules.convention import PRESETS, record, resolve
-from shared.rules.game_events import DarkTalonTaken, DealRevealed, DealScored
-from shared.rules.irregular_events import Redealt, TalonReturned
-from shared.rules.moves import Bid, CallAttention, Concede, Confirm, Cut, Declare, Discard, Ruling, Take, Whist
-from shared.rules.pulka import OpenPulka, Pulka, StartDeal
-from shared.rules.refusal import Refused
-from shared.rules.replay import replay_document
+from shared.rules.convention.options import PRESETS, record, resolve
+from shared.rules.language.game_events import DarkTalonTaken, DealRevealed, DealScored
+from shared.rules.language.irregular_events import Redealt, TalonReturned
+from shared.rules.language.moves import Bid, CallAttention, Concede, Confirm, Cut, Declare, Discard, Ruling, Take, Whist
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import OpenPulka, Pulka, StartDeal
+from shared.rules.score_files.deal_record import replay_document
 from tests.events import story
 from tests.events.played import PLAYERS
 from tests.rules.adjudicated.test_court_properties import anything

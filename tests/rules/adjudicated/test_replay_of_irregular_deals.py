@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.rules.replay import ReplayRefused, replay_document
+from shared.rules.score_files.deal_record import ReplayRefused, replay_document
 from tests.rules.words import FIRST, SECOND, TALON, THIRD
 
 OPENING = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.rules.replay import ReplayRefused, replay_document
+from shared.rules.score_files.deal_record import ReplayRefused, replay_document
 from tests.rules.adjudicated.test_replay_of_irregular_deals import OPENING, record
 from tests.rules.words import FIRST, SECOND, THIRD
 

@@ -12,17 +12,17 @@ from services.bots.memory import Memory
 from services.bots.player import choose
 from services.table.table import Table
 from services.table.view import view
-from shared.rules import pulka as match
-from shared.rules.cards import CARDS
-from shared.rules.convention import Convention
-from shared.rules.deal import open_deal
-from shared.rules.game_events import Event
-from shared.rules.moves import AnyMove
-from shared.rules.pulka import OpenPulka, Pulka, Secrets, StartDeal
-from shared.rules.refusal import Refused
-from shared.rules.seats import hand_count, hands_at_play
-from shared.rules.series import Series
-from shared.rules.sheet import empty_sheet
+from shared.rules.convention.options import Convention
+from shared.rules.deal.decider import open_deal
+from shared.rules.deck.cards import CARDS
+from shared.rules.deck.seats import hand_count, hands_at_play
+from shared.rules.language.game_events import Event
+from shared.rules.language.moves import AnyMove
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import OpenPulka, Pulka, Secrets, StartDeal
+from shared.rules.scoring.series import Series
+from shared.rules.scoring.sheet import empty_sheet
 
 SEATS = tuple("0-" + letter * 26 for letter in "abcde")
 

@@ -14,11 +14,11 @@ from services.bots.player import choose
 from services.table.table import Table
 from services.table.view import view
 from shared.events.terms import Terms
-from shared.rules import pulka as match
-from shared.rules.convention import resolve
-from shared.rules.moves import AnyMove
-from shared.rules.pulka import OpenPulka, Pulka, StartDeal
-from shared.rules.refusal import Refused
+from shared.rules.convention.options import resolve
+from shared.rules.language.moves import AnyMove
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import OpenPulka, Pulka, StartDeal
 from tests.rules.adjudicated.test_court_properties import anything
 from tests.services.bots.offline import SEATS, after
 

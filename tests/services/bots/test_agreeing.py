@@ -12,11 +12,11 @@ from services.bots.player import choose
 from services.bots.sight import HIGHER
 from services.table.table import Table
 from services.table.view import view
-from shared.rules import pulka as match
-from shared.rules.cards import CARD_NUMBER, CARDS, card_numbers, mask_of
-from shared.rules.convention import PRESETS
-from shared.rules.deal import decide, evolve, legal_moves
-from shared.rules.moves import AnyMove, Claim, Play, Propose
+from shared.rules.convention.options import PRESETS
+from shared.rules.deal.decider import decide, evolve, legal_moves
+from shared.rules.deck.cards import CARD_NUMBER, CARDS, card_numbers, mask_of
+from shared.rules.language.moves import AnyMove, Claim, Play, Propose
+from shared.rules.pulka import decider as match
 from tests.rules.words import after
 from tests.rules.words import table as dealt_table
 from tests.services.bots.offline import dealt, play, seen_by

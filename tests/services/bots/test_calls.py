@@ -8,8 +8,8 @@ from services.bots import hand_value
 from services.bots.discarding import discard, order
 from services.bots.player import choose
 from services.bots.prospects import best_contract, value
-from shared.rules.cards import DECK, card_numbers, hand_text, mask_of
-from shared.rules.convention import PRESETS
+from shared.rules.convention.options import PRESETS
+from shared.rules.deck.cards import DECK, card_numbers, hand_text, mask_of
 from tests.services.bots.offline import seen_by, with_cards
 
 SOCHI = PRESETS["sochi"]

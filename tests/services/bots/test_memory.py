@@ -5,8 +5,8 @@ import random
 import msgspec
 
 from services.bots.memory import Memory
-from shared.rules import pulka as match
-from shared.rules.convention import PRESETS
+from shared.rules.convention.options import PRESETS
+from shared.rules.pulka import decider as match
 from tests.services.bots.offline import opened, play
 
 

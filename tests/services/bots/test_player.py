@@ -6,8 +6,8 @@ import statistics
 import pytest
 
 from services.bots.player import choose
-from shared.rules.convention import PRESETS, resolve
-from shared.rules.game_events import DealScored
+from shared.rules.convention.options import PRESETS, resolve
+from shared.rules.language.game_events import DealScored
 from tests.services.bots.offline import built_in, dealt, naive, opened, play, seen_by
 
 TABLES = [

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from services.cli.conventions import conventions
-from shared.rules.convention import PRESETS, AllPass, Convention, digest, resolve
-from shared.rules.option_sources import OPTION_SOURCES
+from shared.rules.convention.options import PRESETS, AllPass, Convention, digest, resolve
+from shared.rules.convention.sources import OPTION_SOURCES
 
 CITED = re.compile(r"(\d(\.\d+)+|FN\d+|Decision \d+)(, (\d(\.\d+)+|FN\d+|Decision \d+))*")
 

@@ -13,9 +13,9 @@ import pytest
 
 from services.cli.own_server import own_server
 from services.ledger.sheet.drawn_sheet import signed
-from shared.rules.score_file import score_document
-from shared.rules.what_if_document import what_if_document
-from tests.rules.test_what_if import compared, played_file
+from shared.rules.score_files.score_file import score_document
+from shared.rules.score_files.what_if_document import what_if_document
+from tests.rules.score_files.test_what_if import compared, played_file
 
 PULKA = [sys.executable, "-c", "from services.cli.main import main; main()"]
 NAMES = ("--name", "Анна", "--name", "<Boris>", "--name", "Vera", "--name", "Grigory")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from services.ledger.sheet.drawn_sheet import drawn_sheet
 from services.ledger.sheet.printed_sheet import PrintedDeal
-from shared.rules import pulka as match
-from shared.rules.agreement import rules_digest
-from shared.rules.convention import record, resolve
-from shared.rules.ending import outcome_of
-from shared.rules.game_events import DealScored
-from shared.rules.pulka import OpenPulka, Pulka
-from shared.rules.settlement import pulka_closed, settlement
-from shared.rules.sheet import empty_sheet, write
+from shared.rules.convention.options import record, resolve
+from shared.rules.convention.rules_digest import rules_digest
+from shared.rules.deal.ending import outcome_of
+from shared.rules.language.game_events import DealScored
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import OpenPulka, Pulka
+from shared.rules.scoring.settlement import pulka_closed, settlement
+from shared.rules.scoring.sheet import empty_sheet, write
 from tests.lot import drawn_events
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -10,13 +10,13 @@ from shared.events.address import Address, new_id, table
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
-from shared.rules import corrections
-from shared.rules import pulka as match
-from shared.rules.agreement import rules_digest
-from shared.rules.convention import record, resolve
-from shared.rules.game_events import Event
-from shared.rules.pulka import OpenPulka, Pulka
-from shared.rules.settlement import is_time_up
+from shared.rules.convention.options import record, resolve
+from shared.rules.convention.rules_digest import rules_digest
+from shared.rules.language.game_events import Event
+from shared.rules.pulka import corrections
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import OpenPulka, Pulka
+from shared.rules.scoring.settlement import is_time_up
 from tests.lot import drawn_events
 
 KEYS = MasterKeys((("test", bytes(range(32))),))

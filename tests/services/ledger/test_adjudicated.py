@@ -8,13 +8,13 @@ import msgspec
 import pytest
 
 from services.ledger.audit.verify import verify_table
-from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER
-from shared.rules.game_events import TurnTimedOut
-from shared.rules.moves import Bid, CallAttention, Confirm, Entry, Take
-from shared.rules.refusal import Refused
-from shared.rules.replay import replay_document
-from shared.rules.score_file import score_document
+from shared.rules.language.game_events import TurnTimedOut
+from shared.rules.language.moves import Bid, CallAttention, Confirm, Entry, Take
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import decider as match
+from shared.rules.score_files.deal_record import replay_document
+from shared.rules.score_files.score_file import score_document
 from tests.lot import drawn_move
 from tests.rules.adjudicated.test_court_properties import anything
 from tests.services.ledger.played import BEGAN, PlayedTable

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from services.ledger.audit.verify import verify_table
-from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
-from shared.rules.game_events import PulkaClosed
+from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
+from shared.rules.language.game_events import PulkaClosed
 from tests.services.ledger.played import BEGAN, PlayedTable
 from tests.services.ledger.test_adjudicated import Misplayed
 from tests.services.ledger.test_verify import codes, copied, with_event

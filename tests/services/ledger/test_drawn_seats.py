@@ -7,8 +7,8 @@ from fractions import Fraction
 import pytest
 
 from services.ledger.audit.verify import verify_table
-from shared.rules.agreement import rules_digest
-from shared.rules.convention import record
+from shared.rules.convention.options import record
+from shared.rules.convention.rules_digest import rules_digest
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.test_verify import codes, copied, with_event
 

@@ -16,9 +16,9 @@ from services.ledger.desk import Desk
 from services.ledger.exports import export_files, export_rows
 from services.ledger.exports.export_api import export_routes
 from services.ledger.exports.export_rows import Scope
-from shared.rules import pulka as match
-from shared.rules.replay import replay_document
-from shared.rules.score_file import score_document
+from shared.rules.pulka import decider as match
+from shared.rules.score_files.deal_record import replay_document
+from shared.rules.score_files.score_file import score_document
 from shared.web import application
 from shared.web.auth import OPERATE, READ
 from shared.web.paging import to_cursor

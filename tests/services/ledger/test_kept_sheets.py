@@ -7,12 +7,12 @@ import json
 import pytest
 
 from services.ledger.audit.verify import verify_table
-from shared.rules import pulka as match
-from shared.rules.moves import Bid
-from shared.rules.recorded_pulka import recorded
-from shared.rules.refusal import Malformed
-from shared.rules.replay import replay_document
-from shared.rules.score_file import score_document
+from shared.rules.language.moves import Bid
+from shared.rules.language.refusal import Malformed
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.imported import recorded
+from shared.rules.score_files.deal_record import replay_document
+from shared.rules.score_files.score_file import score_document
 from shared.web.auth import OPERATE
 from tests.services.ledger.played import BEGAN, PlayedTable
 from tests.services.ledger.test_adjudicated import TERMS, Misplayed

@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from services.ledger.audit.verify import verify_table
-from shared.rules import pulka as match
-from shared.rules.moves import Answer, Join, Leave, Propose, Ready, Settle
-from shared.rules.refusal import Refused
-from shared.rules.replay import replay_document
-from shared.rules.score_file import score_document
+from shared.rules.language.moves import Answer, Join, Leave, Propose, Ready, Settle
+from shared.rules.language.refusal import Refused
+from shared.rules.pulka import decider as match
+from shared.rules.score_files.deal_record import replay_document
+from shared.rules.score_files.score_file import score_document
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.test_verify import codes, copied, with_event
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as some
 
 from services.ledger.players.player_figures import STUDENT, Sum, per_deal
 from services.ledger.players.player_stats import deal_whists, role_of
-from shared.rules.convention import resolve
-from shared.rules.outcome import DealOutcome
-from shared.rules.settlement import settle
-from shared.rules.sheet import empty_sheet, write
+from shared.rules.convention.options import resolve
+from shared.rules.scoring.outcome import DealOutcome
+from shared.rules.scoring.settlement import settle
+from shared.rules.scoring.sheet import empty_sheet, write
 from tests.services.ledger.played import PlayedTable
 
 servers = pytest.mark.servers

@@ -11,9 +11,9 @@ import pytest
 
 from services.ledger.sheet.page import CONTENT_POLICY, contract_told
 from services.ledger.sheet.printed_sheet import PrintedTerms, printed_sheet
-from shared.rules.convention import resolve
-from shared.rules.outcome import DealOutcome, Infraction
-from shared.rules.tournament_column import contract_and_result
+from shared.rules.convention.options import resolve
+from shared.rules.score_files.tournament_column import contract_and_result
+from shared.rules.scoring.outcome import DealOutcome, Infraction
 from tests.services.ledger.drawn_pulkas import NAMES, played
 
 XHTML = "{http://www.w3.org/1999/xhtml}"

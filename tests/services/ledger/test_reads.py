@@ -9,9 +9,9 @@ import pytest
 
 from services.ledger.readers import POOL
 from shared.projections.filling import somebody_reads
-from shared.rules.pulka import phase
-from shared.rules.replay import replay_document
-from shared.rules.score_file import score_document
+from shared.rules.pulka.decider import phase
+from shared.rules.score_files.deal_record import replay_document
+from shared.rules.score_files.score_file import score_document
 from shared.web.paging import to_cursor
 from tests.services.ledger.played import PlayedTable
 

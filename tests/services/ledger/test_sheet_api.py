@@ -12,9 +12,9 @@ from services.ledger.sheet.drawn_sheet import drawn_sheet
 from services.ledger.sheet.page import CONTENT_POLICY
 from services.ledger.sheet.running_totals import running_totals
 from services.ledger.sheet.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
-from shared.rules.score_file import score_document
-from shared.rules.scorer_words import signed
-from shared.rules.sheet import empty_sheet, write
+from shared.rules.score_files.score_file import score_document
+from shared.rules.score_files.scorer_words import signed
+from shared.rules.scoring.sheet import empty_sheet, write
 from shared.web.problems import Problem
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.test_adjudicated import TERMS, Misplayed

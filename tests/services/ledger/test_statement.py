@@ -16,7 +16,7 @@ from services.ledger.books import Books
 from services.ledger.whists.postings import postings
 from shared.events.address import TABLE_STREAMS
 from shared.projections.rebuild import fingerprint, rebuild
-from shared.rules.settlement import rounded
+from shared.rules.scoring.settlement import rounded
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.test_recorded import recorded_table
 from tests.services.ledger.test_verify import codes

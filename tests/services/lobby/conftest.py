@@ -17,8 +17,8 @@ from shared.events import address
 from shared.events.catalogue import encode_event
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of
 from shared.events.keys import MasterKeys
-from shared.rules.convention import PRESETS, record
-from shared.rules.game_events import PulkaClosed, PulkaOpened, PulkaRefused
+from shared.rules.convention.options import PRESETS, record
+from shared.rules.language.game_events import PulkaClosed, PulkaOpened, PulkaRefused
 from shared.web.application import build
 from shared.web.auth import Tokens
 from shared.web.settings import Settings

@@ -10,7 +10,7 @@ from services.lobby import progress
 from services.lobby.database import Database
 from services.lobby.tables import Table
 from services.lobby.views import status_of
-from shared.rules.correction_events import PulkaAnnulled, ResultCorrected
+from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
 from shared.web.paging import to_cursor
 
 

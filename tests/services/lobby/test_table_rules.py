@@ -13,8 +13,8 @@ from services.table.openings import opening
 from shared.eventlog.memory import MemoryLog
 from shared.events.keys import MasterKeys
 from shared.events.lobby_events import PlayerReady, SeatTaken, TableFilled, TableOpened
-from shared.rules.convention import PRESETS, record, resolve
-from shared.rules.refusal import Malformed, Refused
+from shared.rules.convention.options import PRESETS, record, resolve
+from shared.rules.language.refusal import Malformed, Refused
 
 HUMANS, BOTS = ("anna", "boris", "vera", "gleb"), ("robot", "golem")
 HOST = "anna"

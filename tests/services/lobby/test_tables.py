@@ -9,7 +9,7 @@ from shared.events.address import is_id
 from shared.events.commit import decode
 from shared.events.lobby_events import TableFilled
 from shared.events.upcast import stored_lobby_events
-from shared.rules.agreement import rules_digest
+from shared.rules.convention.rules_digest import rules_digest
 
 DEFAULTS = {
     "status": "open",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from services.table.table import Turn, deadline
-from shared.rules import game_events as game
-from shared.rules import irregular_events as irregular
-from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER
-from shared.rules.moves import Confirm
+from shared.rules.language import game_events as game
+from shared.rules.language import irregular_events as irregular
+from shared.rules.language.moves import Confirm
+from shared.rules.pulka import decider as match
 from tests.rules.adjudicated.test_court_properties import anything
 from tests.services.table.playing import TABLE_ID, Playing
 

@@ -11,11 +11,11 @@ from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.address import new_id
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
-from shared.rules import pulka as match
-from shared.rules.claiming import may_claim
-from shared.rules.convention import resolve
-from shared.rules.moves import AnyMove, Claim
-from shared.rules.pulka import OpenPulka
+from shared.rules.convention.options import resolve
+from shared.rules.deal.claiming import may_claim
+from shared.rules.language.moves import AnyMove, Claim
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import OpenPulka
 
 KEYS = MasterKeys((("tests", bytes(range(32))),))
 TABLE_ID = new_id(bytes(range(17)))

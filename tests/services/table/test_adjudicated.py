@@ -12,10 +12,10 @@ from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events import address
 from shared.events.commit import decode
 from shared.events.redaction import PublicCodec
-from shared.rules import pulka as match
 from shared.rules.adjudicated.court import ARBITER
-from shared.rules.game_events import DealScored
-from shared.rules.moves import Bid, CallAttention, Confirm, Entry, Expose, Peek, Remedy, RuledEntry, Ruling
+from shared.rules.language.game_events import DealScored
+from shared.rules.language.moves import Bid, CallAttention, Confirm, Entry, Expose, Peek, Remedy, RuledEntry, Ruling
+from shared.rules.pulka import decider as match
 from shared.web.auth import READ, Caller
 from shared.web.problems import Problem
 from tests.services.table.misplaying import ALL, JUDGE, Known, Misplaying

@@ -13,8 +13,8 @@ from shared.events.catalogue import encode_event
 from shared.events.commit import SCHEMA, Commit, decode, encode
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
-from shared.rules.moves import Bid, Join
-from shared.rules.recorded_pulka import PulkaArchived
+from shared.rules.language.moves import Bid, Join
+from shared.rules.pulka.imported import PulkaArchived
 from shared.web.problems import Problem
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 

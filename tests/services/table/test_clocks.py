@@ -15,9 +15,9 @@ from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
 from shared.projections import checkpoint
 from shared.projections.projection import schema_of
-from shared.rules import pulka as match
-from shared.rules.game_events import DealScored, PulkaClosed, TurnTimedOut
-from shared.rules.moves import Seed
+from shared.rules.language.game_events import DealScored, PulkaClosed, TurnTimedOut
+from shared.rules.language.moves import Seed
+from shared.rules.pulka import decider as match
 from tests.services.table.misplaying import Misplaying
 from tests.services.table.playing import PLAYERS, TABLE_ID, Playing
 

@@ -16,7 +16,7 @@ from shared.events import address
 from shared.events.commit import Commit, decode
 from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
-from shared.rules import pulka as match
+from shared.rules.pulka import decider as match
 from shared.web import application
 from shared.web.auth import HOST, OPERATE, OPERATOR, PLAY, READ, Tokens
 from shared.web.service import Service

@@ -10,7 +10,7 @@ import pytest
 from services.table.frames import MissedCommit, Reader
 from services.table.table import deadline
 from shared.events.redaction import PublicCodec
-from shared.rules import pulka as match
+from shared.rules.pulka import decider as match
 from shared.web.auth import PLAY, READ, Caller
 from shared.web.problems import Problem
 from tests.services.table.playing import BEGAN, KEYS, PLAYERS, TABLE_ID, Playing

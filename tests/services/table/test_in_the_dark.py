@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from services.table.view import view
 from shared.events.redaction import PublicCodec
-from shared.rules import pulka as match
-from shared.rules.game_events import AllPassed, CardsDealt, DarkTalonTaken, DealRevealed, DeckCut, HandSeen, TalonCardOpened
-from shared.rules.moves import Answer, Bid, Cut, Discard, Invite, Look, Take
+from shared.rules.language.game_events import AllPassed, CardsDealt, DarkTalonTaken, DealRevealed, DeckCut, HandSeen, TalonCardOpened
+from shared.rules.language.moves import Answer, Bid, Cut, Discard, Invite, Look, Take
+from shared.rules.pulka import decider as match
 from tests.services.table.playing import KEYS, Playing
 
 CLASSIC = {"preset": "classic", "dark": {"limit": 3, "opening_rounds": 0}, "shared_misere": True, "misere_no_talon": True}

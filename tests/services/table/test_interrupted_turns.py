@@ -7,10 +7,10 @@ import pytest
 from services.table.table import Turn, begins_a_turn, deadline
 from services.table.view import view
 from shared.eventlog.aggregates import Committed, Nothing
-from shared.rules import pulka as match
-from shared.rules.cards import hand_text
-from shared.rules.claiming import may_claim
-from shared.rules.game_events import (
+from shared.rules.deal.claiming import may_claim
+from shared.rules.deal.proposing import PAUSE
+from shared.rules.deck.cards import hand_text
+from shared.rules.language.game_events import (
     CardExposed,
     CardPlayed,
     ClaimAnswered,
@@ -21,8 +21,8 @@ from shared.rules.game_events import (
     PulkaClosed,
     TurnTimedOut,
 )
-from shared.rules.moves import Answer, Claim, Propose, Remedy
-from shared.rules.proposing import PAUSE
+from shared.rules.language.moves import Answer, Claim, Propose, Remedy
+from shared.rules.pulka import decider as match
 from tests.services.table.playing import PLAYERS, TABLE_ID, Playing
 
 

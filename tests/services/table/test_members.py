@@ -13,14 +13,10 @@ from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events import address
 from shared.events.commit import decode
 from shared.events.sealing import TableCodec
-from shared.rules import pulka as match
-from shared.rules.member_events import (
-    NewcomerSeated,
-    PulkaResumed,
-    SubstituteSeated,
-)
-from shared.rules.members import AWAY
-from shared.rules.moves import Answer, Bid, Join, Leave, Propose, Ready
+from shared.rules.language.member_events import NewcomerSeated, PulkaResumed, SubstituteSeated
+from shared.rules.language.moves import Answer, Bid, Join, Leave, Propose, Ready
+from shared.rules.pulka import decider as match
+from shared.rules.pulka.members import AWAY
 from shared.web.problems import Problem
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 from tests.services.table.test_frames import reader_of, token, told

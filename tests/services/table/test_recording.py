@@ -20,7 +20,7 @@ from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, decode, encode
 from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
-from shared.rules.recorded_pulka import PulkaArchived
+from shared.rules.pulka.imported import PulkaArchived
 from shared.web import application
 from shared.web.auth import OPERATE, PLAY, READ, Tokens
 from shared.web.service import Service

@@ -17,20 +17,12 @@ from shared.events.commit import SCHEMA, decode, encode
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
 from shared.events.upcast import NewerSchema
-from shared.rules import pulka as match
-from shared.rules.cards import hand_text
-from shared.rules.exposed import lying
-from shared.rules.game_events import (
-    BidMade,
-    CardsDealt,
-    DealRevealed,
-    DealScored,
-    DealStarted,
-    DeckCut,
-    TurnTimedOut,
-)
-from shared.rules.incidents import Claim as Claimed
-from shared.rules.moves import Bid, Cut, Play, Seed
+from shared.rules.deal.exposed import lying
+from shared.rules.deal.incidents import Claim as Claimed
+from shared.rules.deck.cards import hand_text
+from shared.rules.language.game_events import BidMade, CardsDealt, DealRevealed, DealScored, DealStarted, DeckCut, TurnTimedOut
+from shared.rules.language.moves import Bid, Cut, Play, Seed
+from shared.rules.pulka import decider as match
 from shared.web.problems import problem_of
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.rules.game_events import DealRevealed, DealScored, PulkaClosed
+from shared.rules.language.game_events import DealRevealed, DealScored, PulkaClosed
 from tests.services.table.playing import BEGAN, Playing
 
 

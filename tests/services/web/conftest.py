@@ -19,8 +19,8 @@ from litestar.response import Stream
 from shared.eventlog.aggregates import Mismatch, QueueFull
 from shared.eventlog.port import Conflict, OutcomeUnknown, StorageFull, Unavailable
 from shared.events.keys import MasterKeys
-from shared.rules.moves import AnyMove
-from shared.rules.refusal import Refused
+from shared.rules.language.moves import AnyMove
+from shared.rules.language.refusal import Refused
 from shared.web import application, auth
 from shared.web.auth import Caller, Tokens
 from shared.web.problems import refusal

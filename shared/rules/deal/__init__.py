@@ -1,0 +1,1 @@
+"""One deal at an enforced table: a decider, one file a phase."""

@@ -1,0 +1,1 @@
+"""Cards, tricks, contracts, seats, and the shuffle that anyone can check."""

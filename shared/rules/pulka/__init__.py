@@ -1,0 +1,1 @@
+"""The match: a decider over deals, seats, members and corrections."""

@@ -1,0 +1,96 @@
+"""A match as its events left it, and the commands of the service itself that begin it and its deals. Records, and nothing that decides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from shared.rules.adjudicated.court import Court
+from shared.rules.adjudicated.sheet_entries import Paper
+from shared.rules.convention.options import PRESETS, Convention
+from shared.rules.deal.decider import Deal
+from shared.rules.language.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
+from shared.rules.pulka.members import Members
+from shared.rules.pulka.seat_draw import SeatDraw
+from shared.rules.scoring.series import Series
+from shared.rules.scoring.sheet import Sheet, empty_sheet
+
+
+class Secrets(msgspec.Struct, frozen=True, gc=False):
+    """What of the present deal nobody may know before it is revealed, as text.
+
+    `seen` are the hands that the resting dealer looked at; `returned` the hand and the talon made of an early taker's cards (3.3.17).
+    """
+
+    server_seed: str = ""
+    hands: tuple[str, ...] = ()
+    talon: str = ""
+    discard: str | None = None
+    seen: tuple[int, ...] = ()
+    returned: dict[str, str] = {}
+
+
+class Pulka(msgspec.Struct, frozen=True):
+    """A match as its events left it. `status` is `waiting`, `playing`, `over` or `refused`; `number` counts deals from 1, `void` those
+    of them that were dealt anew.
+
+    `dealer` deals the present deal, `next_dealer` the one after it. `series` is what the last deal left to this one: all-pass deals in a
+    row, bombs. `commitment` is "" between two deals. What was agreed (convention, players, target, seats, terms) means nothing before the
+    pulka is opened. `stopping`: it ends with this deal. `corrections` and `annulled` came after the settlement, which they leave as it was;
+    `annulling`: it ends with this deal, too, and is annulled then.
+    """
+
+    table_id: str
+    status: str = "waiting"
+    convention: Convention = PRESETS["code"]
+    rules_digest: str = ""
+    players: int = 0
+    target: int | None = None
+    seats: tuple[str, ...] = ()
+    terms: dict[str, Any] = {}
+    sheet: Sheet = empty_sheet(0)
+    dealer: int = 0
+    next_dealer: int = 0
+    number: int = 0
+    void: int = 0
+    series: Series = Series()
+    commitment: str = ""
+    seeds: tuple[tuple[int, str], ...] = ()
+    cut_at: int | None = None
+    secrets: Secrets = Secrets()
+    deal: Deal | Court | None = None
+    draw: SeatDraw | None = None
+    members: Members = Members()
+    settlement: dict[str, Any] | None = None
+    stopping: bool = False
+    paper: Paper | None = None
+    corrections: tuple[ResultCorrected, ...] = ()
+    annulled: PulkaAnnulled | None = None
+    annulling: AnnulmentOrdered | None = None
+
+
+# ---- Commands of the service itself; a seat's are moves. ---------------------------------------------------------------
+
+
+class OpenPulka(msgspec.Struct, frozen=True):
+    """Begin a match on resolved terms, which `rules_digest` covers; `lot` is a random number that draws the first dealer (3.2.1).
+
+    Where the terms say `"seating": "drawn"`, `draw_seed` (64 hex digits, the server's secret) is what the draw for seats begins with.
+    """
+
+    convention: Convention
+    rules_digest: str
+    players: int
+    target: int | None
+    seats: tuple[str, ...]
+    terms: dict[str, Any]
+    lot: int
+    draw_seed: str = ""
+
+
+class StartDeal(msgspec.Struct, frozen=True):
+    """Begin deal `number` with the server's secret `seed` (64 hex digits)."""
+
+    number: int
+    seed: str

@@ -1,0 +1,1 @@
+"""Pulkas and deals as documents: read, scored, replayed, compared, told in words."""

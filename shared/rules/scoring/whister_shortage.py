@@ -1,0 +1,93 @@
+"""What whisters answer for: tricks missing from their obligation, by the school of the table (3.8.2, 3.8.6, 3.8.11, 3.8.12)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from shared.rules.deck.contract import LEVEL, OBLIGATION
+from shared.rules.scoring.game_result import least_missing, lost_tricks
+from shared.rules.scoring.prices import Reckoning, counted, mountain
+from shared.rules.scoring.sheet import Entry
+from shared.rules.scoring.whister import Whisting
+
+#: Tricks that (first, second) whister miss, from the tricks that count for each and what they owe together.
+School = Callable[[int, int, int], tuple[int, int]]
+
+
+def _below_half(first: int, second: int, owed: int) -> tuple[int, int]:
+    """Short in sum: each who has less than half writes his own shortage (3.8.6)."""
+    return _own_half(first, second, owed) if first + second < owed else (0, 0)
+
+
+def _own_half(first: int, second: int, owed: int) -> tuple[int, int]:
+    """Each answers for his half, even when the pair is not short [conv]."""
+    return max(0, owed // 2 - first), max(0, owed // 2 - second)
+
+
+def _capped(first: int, second: int, owed: int) -> tuple[int, int]:
+    """Each his own shortage, together no more than the pair's, the first whister first [conv]."""
+    short = max(0, owed - first - second)
+    own_first, own_second = _own_half(first, second, owed)
+    by_first = min(own_first, short)
+    return by_first, min(own_second, short - by_first)
+
+
+def _second(first: int, second: int, owed: int) -> tuple[int, int]:
+    """The second closed the game and answers when the pair is short (3.8.6, FN59)."""
+    return 0, max(0, owed - first - second)
+
+
+def _both(first: int, second: int, owed: int) -> tuple[int, int]:
+    """Each writes the trick when the pair is short [conv]."""
+    short = max(0, owed - first - second)
+    return short, short
+
+
+def _second_own(first: int, second: int, owed: int) -> tuple[int, int]:  # noqa: ARG001 - all schools are asked alike
+    """The second answers for a trick of his own, whatever the first took [conv]."""
+    return 0, max(0, owed - second)
+
+
+def _each_own(first: int, second: int, owed: int) -> tuple[int, int]:
+    """Each who took none writes one [conv]."""
+    return max(0, owed - first), max(0, owed - second)
+
+
+SIX_SEVEN: dict[str, School] = {"below_half": _below_half, "own_half": _own_half, "capped": _capped}
+EIGHT_UP: dict[str, School] = {"second": _second, "both": _both, "second_own": _second_own, "each_own": _each_own}
+
+
+def whister_shortages(deal: Reckoning, calls: Whisting, tricks: dict[int, int]) -> Iterator[Entry]:
+    """Mountain entries of whisters who took too little; a half-whister and a checked ten's defenders owe nothing."""
+    level = LEVEL[deal.outcome.contract or ""]
+    owed, first, second = OBLIGATION[level], calls.first, calls.second
+    if first is None or calls.kind not in ("one", "pair", "dealer"):
+        return
+    if calls.kind == "pair" and second is not None:
+        missing = _school(deal, level)(_duty(deal, tricks, first), _duty(deal, tricks, second), owed)
+        for seat, short in zip((first, second), missing, strict=True):
+            yield _shortage(deal, seat, short, "3.8.6")
+        return
+    if calls.kind == "dealer" and deal.convention.dealer_whist == "free":
+        return
+    together = sum(tricks.values()) - lost_tricks(deal.outcome, first)
+    yield _shortage(deal, first, max(0, owed - together), "3.8.12" if deal.whister_answers_half(first) else "3.8.11")
+
+
+def _school(deal: Reckoning, level: int) -> School:
+    if level <= 7:
+        return SIX_SEVEN[deal.convention.pair_6_7]
+    return EIGHT_UP[deal.convention.pair_10 if level == 10 else deal.convention.pair_8_9]
+
+
+def _duty(deal: Reckoning, tricks: dict[int, int], seat: int) -> int:
+    """Tricks that count for his obligation; a fine from a whister without a trick leaves him one more to answer for (3.9.11.2)."""
+    return tricks[seat] - lost_tricks(deal.outcome, seat)
+
+
+def _shortage(deal: Reckoning, seat: int, short: int, rule: str) -> Entry:
+    """The entry for `short` missing tricks, or for more where he played with a wrong number of cards (3.9.18)."""
+    least, price = least_missing(deal.outcome, seat), deal.whister_price(seat)
+    if least > short:
+        return mountain(seat, least * price, "3.9.18", f"fine: {least} missing on whist at {price}")
+    return mountain(seat, short * price, rule, f"{short} missing on whist: {counted(short, price)}")
