@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from msgspec.structs import fields
 
-from services.cli.composition import SERVICES
+from services.cli.serving.composition import SERVICES
 from shared.events.catalogue import LANGUAGE
 from shared.events.keys import MasterKeys
 from shared.rules.convention.options import PRESETS, AllPass, Convention, record

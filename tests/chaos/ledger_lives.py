@@ -15,9 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from services.cli.composition import serve
-from services.cli.host import listen
-from services.cli.logs import log_to
+from services.cli.console.logs import log_to
+from services.cli.serving.composition import serve
+from services.cli.serving.process import listen
 from shared.web.settings import read_settings
 
 PULKA = (sys.executable, "-c", "from services.cli.main import main; main()")

@@ -17,7 +17,7 @@ import structlog
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
-from services.cli.host import settle_memory
+from services.cli.serving.process import settle_memory
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from services.ledger.main import PACE

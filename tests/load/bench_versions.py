@@ -22,7 +22,7 @@ import structlog
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
-from services.cli.host import settle_memory
+from services.cli.serving.process import settle_memory
 from services.ledger import own_entries, score_sheet, sections
 from services.ledger.books import Books
 from services.ledger.desk import Desk

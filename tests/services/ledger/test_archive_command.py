@@ -14,9 +14,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from click.testing import CliRunner
 
-from services.cli.archive import archive
-from services.cli.audit import audit
-from services.cli.versions import rebuild
+from services.cli.operator.archive import archive
+from services.cli.operator.audit import audit
+from services.cli.operator.versions import rebuild
 from services.ledger import main as ledger
 from services.ledger.archive import archive_files
 from services.ledger.archive.whole_log import WholeLog

@@ -15,8 +15,8 @@ import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
-from services.cli import export_source
-from services.cli.export import export
+from services.cli.operator import export_source
+from services.cli.operator.export import export
 from services.ledger.exports import export_rows
 from shared.web.auth import READ
 from shared.web.service import CannotStart, ServersUnreachable

@@ -8,7 +8,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from services.cli.audit import audit
+from services.cli.operator.audit import audit
 from services.ledger import main
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log

@@ -8,7 +8,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from services.cli.players import standings, stats
+from services.cli.player.players import standings, stats
 from shared.web.service import CannotStart, ServersUnreachable
 from tests.served import served
 from tests.services.ledger.played import PlayedTable

@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from services.cli.settlement_drawing import drawn_since
+from services.cli.console.settlement_drawing import drawn_since
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from shared.events.address import TABLE_STREAMS

@@ -8,8 +8,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from services.cli.sheet import sheet
-from services.cli.whatif import whatif
+from services.cli.player.sheet import sheet
+from services.cli.player.whatif import whatif
 from tests.served import served
 from tests.services.ledger.played import PlayedTable
 

@@ -1,0 +1,1 @@
+"""What every command says, reads and draws alike."""

@@ -1,0 +1,1 @@
+"""Commands that run services, and the processes they run in."""

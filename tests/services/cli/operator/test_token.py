@@ -1,0 +1,82 @@
+"""`pulka token`: an operator's token by whoever has the master key, and by nobody else."""
+
+from __future__ import annotations
+
+import time
+
+import click
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from services.cli.operator.token import token
+from shared.events.keys import MasterKeys
+from shared.web.auth import Tokens
+from shared.web.problems import Problem
+from shared.web.service import CannotStart
+
+
+@pytest.fixture
+def keys(tmp_path):
+    (tmp_path / "home" / "keys").mkdir(parents=True)
+    return MasterKeys.create(tmp_path / "home" / "keys" / "master_keys", "k1", b"k" * 32)
+
+
+def made(*options, environment=None):
+    return CliRunner().invoke(token, ["--scope", "operate", *options], env=environment or {})
+
+
+def test_the_token_names_an_operator_who_may_operate_and_nothing_else(keys, tmp_path):
+    """Signed with the HOME's key, for as long as was asked; a service with that key takes it."""
+    answer = msgspec.json.decode(made("--name", "desk", "--days", "2", "--home", str(tmp_path / "home"), "--json").stdout)
+    now = int(time.time())
+    caller = Tokens(keys).verify(answer["token"], now)
+    assert (caller.player, caller.scopes) == (answer["author"], frozenset(answer["scopes"])) == ("operator:desk", {"operate"})
+    assert answer["expires"] == caller.expires * 1000
+    assert 2 * 24 * 3600 - 60 < caller.expires - now <= 2 * 24 * 3600
+
+
+def test_standard_output_is_the_token(keys, tmp_path):
+    """So that a shell can put it into a variable; whose it is and until when stands on standard error."""
+    answer = made(environment={"PULKA_HOME": str(tmp_path / "home")})
+    assert Tokens(keys).verify(answer.stdout.strip(), int(time.time())).player == "operator:operator"
+    assert "operator:operator" in answer.stderr
+    assert answer.stdout.strip() not in answer.stderr
+
+
+def test_another_key_is_another_club(keys, tmp_path):
+    """What one master key has signed means nothing to a service that has another."""
+    other = MasterKeys.create(tmp_path / "other", "k1", b"o" * 32)
+    answer = made(environment={"PULKA_MASTER_KEYS_FILE": str(tmp_path / "other")})
+    assert Tokens(other).verify(answer.stdout.strip(), int(time.time())).player == "operator:operator"
+    with pytest.raises(Problem):
+        Tokens(keys).verify(answer.stdout.strip(), int(time.time()))
+
+
+def test_a_home_that_is_named_comes_before_a_key_file(keys, tmp_path):
+    """`--home` says whose key is meant, whatever the environment says."""
+    MasterKeys.create(tmp_path / "other", "k1", b"o" * 32)
+    answer = made("--home", str(tmp_path / "home"), environment={"PULKA_MASTER_KEYS_FILE": str(tmp_path / "other")})
+    assert Tokens(keys).verify(answer.stdout.strip(), int(time.time())).scopes == {"operate"}
+
+
+def test_without_the_key_there_is_no_token(tmp_path):
+    """An empty HOME gets no new key by it."""
+    with pytest.raises(CannotStart):
+        CliRunner().invoke(token, ["--scope", "operate", "--home", str(tmp_path)], catch_exceptions=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "options", [("--name", ""), ("--name", "a b"), ("--name", "x" * 41), ("--name", "a\n"), ("--days", "0"), ("--days", "366")]
+)
+def test_bad_usage(options):
+    """Names that would not be read well in a log, and terms out of bounds."""
+    answer = made(*options)
+    assert answer.exit_code == 2
+
+
+@pytest.mark.parametrize("scope", ["play", "host", "bot", "read", ""])
+def test_no_other_scope_is_given(scope):
+    """Who plays signs up, and hosts make their own."""
+    assert isinstance(CliRunner().invoke(token, ["--scope", scope], standalone_mode=False).exception, click.BadParameter)

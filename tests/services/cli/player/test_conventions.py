@@ -1,0 +1,89 @@
+"""`pulka conventions`: every option of every convention, with the rule it turns on, and how two conventions differ."""
+
+import json
+import re
+import subprocess
+import sys
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from services.cli.player.conventions import conventions
+from shared.rules.convention.options import PRESETS, AllPass, Convention, digest, resolve
+from shared.rules.convention.sources import OPTION_SOURCES
+
+CITED = re.compile(r"(\d(\.\d+)+|FN\d+|Decision \d+)(, (\d(\.\d+)+|FN\d+|Decision \d+))*")
+
+
+def run(*arguments):
+    """Exit status, standard output, standard error."""
+    done = CliRunner().invoke(conventions, list(arguments))
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_every_option_has_its_source():
+    """No option is without a rule, a footnote or a decision, and no source without an option."""
+    outer = {field.name for field in msgspec.structs.fields(Convention)} - {"preset", "version", "all_pass"}
+    inner = {f"all_pass.{field.name}" for field in msgspec.structs.fields(AllPass)}
+    assert OPTION_SOURCES.keys() == outer | inner
+    assert all(CITED.fullmatch(told.source) for told in OPTION_SOURCES.values())
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_one_convention(name):
+    """All options with their values, in JSON and as a table for people."""
+    status, told, _ = run(name, "--json")
+    document = json.loads(told)
+    assert (status, document["preset"], document["digest"]) == (0, name, digest(PRESETS[name]))
+    assert [line["option"] for line in document["options"]] == list(OPTION_SOURCES)
+    status, told, _ = run(name)
+    assert status == 0
+    assert "whister_remise" in told
+
+
+def test_a_record_of_ones_own_against_a_preset():
+    """Only what differs is told, the nested options of all-pass too."""
+    own = '{"preset": "sochi", "ten": "checked", "all_pass": {"prices": [2]}}'
+    status, told, _ = run(own, "--diff", "sochi", "--json")
+    document = json.loads(told)
+    assert status == 0
+    assert [(one["option"], one["left"], one["right"]) for one in document["differences"]] == [
+        ("ten", "checked", "whisted"),
+        ("all_pass.prices", [2], [1, 2, 3]),
+    ]
+    assert document["left"]["digest"] == digest(resolve(json.loads(own)))
+    assert run("sochi", "--diff", "leningrad")[1].count("remise_factor") == 1
+
+
+def test_all_of_them():
+    """Without a name every preset is listed with what differs from sochi."""
+    status, told, _ = run("--json")
+    assert (status, [one["preset"] for one in json.loads(told)["conventions"]]) == (0, list(PRESETS))
+    assert "leningrad" in run()[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("moscow",), "no such convention"),
+        (('{"preset": "sochi", "help": "largest", "pool_weight": 2}',), "contradict"),
+        (('{"preset": "sochi", "tens": 1}',), "tens"),
+        (('{"preset": ',), "convention"),
+        (("--diff", "sochi"), "NAME"),
+    ],
+)
+def test_bad_input_names_what_is_wrong(arguments, why):
+    """Unknown names, unknown or contradictory options and broken JSON are usage errors: exit status 2 and the reason."""
+    status, told, error = run(*arguments)
+    assert (status, told) == (2, "")
+    assert why in error
+
+
+def test_equal_records_and_a_reader_that_goes():
+    """Two equal records say so; whoever stops reading gets the status of a broken pipe, not that of a refusal."""
+    assert run("sochi", "--diff", "sochi") == (0, "no difference\n", "")
+    pulka = [sys.executable, "-c", "from services.cli.main import main; main()", "conventions", "--json"]
+    with subprocess.Popen(pulka, stdout=subprocess.PIPE) as telling:
+        telling.stdout.close()
+    assert telling.returncode == 141
