@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from services.ledger import audit_trail, tables
-from services.ledger.audit.verify import verify_table
 from services.ledger.readers import Readers
 from services.ledger.view_terms import Sight, sight_of
 from shared.eventlog.port import EventLog
-from shared.events import address
 from shared.events.address import is_id
 from shared.projections.at_least import AtLeast, UnknownPosition
 from shared.projections.parking import Parked
 from shared.projections.projection import Connection
 from shared.web.auth import READ, Caller
 from shared.web.problems import Problem, malformed, unavailable
-
-VERIFICATIONS: Final = 2  # at a time: each is a thread's work, and moves of the tables must go on beside them
-VERIFY_S: Final = 20.0  # seconds that a verification may wait and take; a long pulka takes half of one
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -60,7 +54,6 @@ class Desk:
         self.log = log
         self.readers = readers
         self._at_least = at_least
-        self._verifying = asyncio.Semaphore(VERIFICATIONS)
 
     @asynccontextmanager
     async def table(self, table_id: str, caller: Caller | None, at_least: str | None) -> AsyncIterator[tuple[Connection, Seen]]:
@@ -90,15 +83,6 @@ class Desk:
             raise malformed("at_least", "not a position of a table's log") from None
         if not arrived:
             raise unavailable("The books do not show that position yet.")
-
-    async def verify(self, table_id: str, seen: Seen) -> dict[str, Any]:
-        """The verdict on what of the table is seen. Raises 503 when it would take too long now."""
-        try:
-            async with asyncio.timeout(VERIFY_S), self._verifying, self.readers.reading() as connection:
-                last = None if seen.sight.whole else seen.revision
-                return await verify_table(self.log, address.table(table_id), connection, last)
-        except TimeoutError:
-            raise unavailable("Too many verifications are running.") from None
 
 
 async def _seen(connection: Connection, sight: Sight, parked: Parked | None) -> Seen:

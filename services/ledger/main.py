@@ -9,10 +9,9 @@ from typing import Any, Final
 
 import asyncpg
 
-from services.ledger.api import audit_routes, player_routes, table_routes
 from services.ledger.archive.at_hand import ArchiveAtHand
 from services.ledger.archive.whole_log import WholeLog, archive_folder, archived_in
-from services.ledger.audit.audit_api import proof_routes
+from services.ledger.audit.audit_api import audit_routes, proof_routes
 from services.ledger.audit.proof_reads import ProofReads
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.signing import Checkpoints, DailySigner, signing_key
@@ -27,7 +26,8 @@ from services.ledger.players.rating_keeper import RatingKeeper
 from services.ledger.readers import Readers
 from services.ledger.sheet.sheet_api import sheet_routes
 from services.ledger.switches import announce
-from services.ledger.whists.statement_api import statement_routes
+from services.ledger.table_api import table_routes
+from services.ledger.whists.statement_api import player_routes, statement_routes
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS
 from shared.projections.follow import Pace

@@ -1,7 +1,8 @@
-"""Proofs over HTTP (docs/formats.md: Checkpoints and proofs): what was signed, that a commit is in it, a deal dealt again, a table."""
+"""The audit over HTTP (docs/formats.md: Checkpoints and proofs): commits, whether they hold, what was signed and what it proves."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, Final
 
@@ -12,16 +13,69 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Stream
 
-from services.ledger.api import NO_STORE, PAGE, Limit
+from services.ledger import audit_trail, deal_history
 from services.ledger.audit.proof_reads import ProofReads
+from services.ledger.audit.verify import verify_table
+from services.ledger.desk import Desk, Seen
+from services.ledger.requests import NO_STORE, PAGE, Limit
+from shared.events import address
 from shared.events.checkpoint_document import Signed, key_id
 from shared.web.auth import Caller
 from shared.web.paging import LARGEST, begins_after, paged
-from shared.web.problems import Problem
+from shared.web.problems import Problem, unavailable
 
 NDJSON: Final = "application/x-ndjson"
+VERIFICATIONS: Final = 2  # at a time: each is a thread's work, and moves of the tables must go on beside them
+VERIFY_S: Final = 20.0  # seconds that a verification may wait and take; a long pulka takes half of one
 Revision = Annotated[int, QueryParameter(name="revision", ge=1, le=LARGEST)]
 Number = Annotated[int | None, QueryParameter(name="checkpoint", ge=1, le=LARGEST)]
+
+
+def audit_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
+    """A table's commits, and whether they hold; `desk()` raises 503 `unavailable` before the service has started."""
+    turns = asyncio.Semaphore(VERIFICATIONS)
+
+    @get("/v1/ledger/tables/{table_id:str}/audit", tags=["ledger"], summary="Every commit; its bytes once its deal is revealed")
+    async def audit(
+        table_id: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        *,
+        cursor: FromQuery[str | None] = None,
+        limit: Limit = PAGE,
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[dict[str, Any]]:
+        after = begins_after(cursor, int) or 0
+        at = desk()
+        async with at.table(table_id, viewer, at_least) as (connection, seen):
+            found = await audit_trail.read(connection, table_id, seen.sight.last_deal, after=after, limit=limit + 1)
+            revealed = await deal_history.revealed_deals(connection, table_id)
+        page, following = paged(found, limit, lambda step: step.revision)
+        try:
+            commits = await audit_trail.with_bytes(at.log, seen.sight.table, page, revealed)
+        except LookupError as lost:
+            raise Problem(500, "log_differs", f"{lost}; see the verification".capitalize()) from None
+        return Response({"commits": commits, "cursor": following, **seen.marks}, headers=NO_STORE)
+
+    @get("/v1/ledger/tables/{table_id:str}/audit/verify", tags=["ledger"], summary="Hashes, deals, rules and rows, checked now")
+    async def verify(
+        table_id: FromPath[str], viewer: NamedDependency[Caller | None], at_least: FromQuery[str | None] = None
+    ) -> Response[dict[str, Any]]:
+        at = desk()
+        async with at.table(table_id, viewer, at_least) as (_, seen):
+            pass
+        return Response(await _verified(at, table_id, seen, turns), headers=seen.headers | NO_STORE)
+
+    return [audit, verify]
+
+
+async def _verified(desk: Desk, table_id: str, seen: Seen, turns: asyncio.Semaphore) -> dict[str, Any]:
+    """The verdict on what of the table is seen. Raises 503 when it would take too long now."""
+    try:
+        async with asyncio.timeout(VERIFY_S), turns, desk.readers.reading() as connection:
+            last = None if seen.sight.whole else seen.revision
+            return await verify_table(desk.log, address.table(table_id), connection, last)
+    except TimeoutError:
+        raise unavailable("Too many verifications are running.") from None
 
 
 def proof_routes(reads: Callable[[], ProofReads]) -> list[HTTPRouteHandler]:

@@ -10,9 +10,10 @@ from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery
 
-from services.ledger.api import NO_STORE, PAGE, Limit, known
+from services.ledger import deal_history
 from services.ledger.desk import Desk, as_of, reader_of
-from services.ledger.whists import statement_lines
+from services.ledger.requests import NO_STORE, PAGE, Limit, known
+from services.ledger.whists import statement, statement_lines
 from shared.web.auth import Caller
 from shared.web.paging import begins_after, paged, to_cursor
 
@@ -57,3 +58,29 @@ def statement_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         return Response({"transactions": made, "results": results, "cursor": following, **seen.marks}, headers=NO_STORE)
 
     return [of_player, of_table]
+
+
+def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
+    """A player's deals, at tables that the reader may look at; `desk` as for `statement_routes`."""
+
+    @get("/v1/ledger/players/{player:str}/deals", tags=["ledger"], summary="A player's deals, newest first")
+    async def deals(
+        player: FromPath[str],
+        viewer: NamedDependency[Caller | None],
+        *,
+        cursor: FromQuery[str | None] = None,
+        limit: Limit = PAGE,
+        at_least: FromQuery[str | None] = None,
+    ) -> Response[dict[str, Any]]:
+        known(player)
+        before = begins_after(cursor, tuple[int, str, int])
+        at = desk()
+        await at.reached(at_least)
+        async with at.readers.reading() as connection:
+            found = await statement.deals_of(connection, player, reader_of(viewer), before, limit + 1)
+            newest = await as_of(connection)
+        page, following = paged(found, limit, lambda row: (row[1].at, row[1].table_id, row[1].deal))
+        shown = [{"table_id": score.table_id, "seat": seat, **deal_history.summary(score)} for seat, score in page]
+        return Response({"deals": shown, "cursor": following, "as_of": newest}, headers=NO_STORE)
+
+    return [deals]
