@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, tables, who_played
 from services.ledger.players import player_stats, pulka_results, rating_rows
+from services.ledger.views import audit_trail, deal_history, own_entries, score_sheet, sections, tables, who_played
 from services.ledger.whists import statement
 from shared.eventlog.port import Recorded
 from shared.projections.projection import Connection

@@ -16,17 +16,17 @@ from services.ledger.audit.proof_reads import ProofReads
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.signing import Checkpoints, DailySigner, signing_key
 from services.ledger.books import Books
-from services.ledger.desk import Desk
+from services.ledger.desk.desk import Desk
+from services.ledger.desk.readers import Readers
+from services.ledger.desk.table_api import table_routes
 from services.ledger.exports.export_api import export_routes
-from services.ledger.own_events import OwnEvents
-from services.ledger.parked import ParkingRecord
+from services.ledger.own.own_events import OwnEvents
+from services.ledger.own.parked import ParkingRecord
+from services.ledger.own.switches import announce
 from services.ledger.players import rating_rows
 from services.ledger.players.players_api import rating_routes, stats_routes
 from services.ledger.players.rating_keeper import RatingKeeper
-from services.ledger.readers import Readers
 from services.ledger.sheet.sheet_api import sheet_routes
-from services.ledger.switches import announce
-from services.ledger.table_api import table_routes
 from services.ledger.whists.statement_api import player_routes, statement_routes
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS

@@ -20,7 +20,7 @@ from shared.events import checkpoint_document as document
 from shared.events.commit import decode
 from shared.events.export_file import ExportWriter
 from tests.audit import stranger, vectors
-from tests.services.ledger.test_adjudicated import TERMS, Misplayed
+from tests.services.ledger.views.test_adjudicated import TERMS, Misplayed
 
 CLUB = {"preset": "classic", "shared_misere": True, "misere_no_talon": True}
 RFC_8032 = (  # 7.1: public key, message, signature

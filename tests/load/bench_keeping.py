@@ -19,11 +19,11 @@ from services.cli.embedded import EmbeddedServers
 from services.ledger.archive.archiving import Archiver
 from services.ledger.audit.proofs import Proofs
 from services.ledger.books import Books
+from services.ledger.desk.readers import Readers, live_books
 from services.ledger.exports import export_rows
 from services.ledger.exports.export_files import FormName, form_of, written
 from services.ledger.exports.export_rows import Scope
-from services.ledger.own_events import OwnEvents
-from services.ledger.readers import Readers, live_books
+from services.ledger.own.own_events import OwnEvents
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
 from shared.projections.live_version import LiveVersion

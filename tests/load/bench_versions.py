@@ -23,10 +23,10 @@ import uvloop
 
 from services.cli.embedded import EmbeddedServers
 from services.cli.serving.process import settle_memory
-from services.ledger import own_entries, score_sheet, sections
 from services.ledger.books import Books
-from services.ledger.desk import Desk
-from services.ledger.readers import Readers
+from services.ledger.desk.desk import Desk
+from services.ledger.desk.readers import Readers
+from services.ledger.views import own_entries, score_sheet, sections
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
 from shared.projections.at_least import AtLeast

@@ -30,7 +30,7 @@ from services.ledger.archive.whole_log import archive_folder
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.verify import check
 from services.ledger.books import Books
-from services.ledger.own_events import OwnEvents
+from services.ledger.own.own_events import OwnEvents
 from shared.eventlog.port import NotPermitted
 from shared.events import address
 from shared.events.checkpoint_document import wrong_with

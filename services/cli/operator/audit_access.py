@@ -15,7 +15,7 @@ from services.ledger.audit.gathering import Progress
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.signing import Checkpoints
 from services.ledger.books import Books
-from services.ledger.readers import Readers
+from services.ledger.desk.readers import Readers
 from shared.eventlog.port import EventLog
 from shared.events.address import is_id
 from shared.projections.versions import Versions

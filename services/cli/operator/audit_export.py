@@ -16,9 +16,9 @@ from rich.progress import Progress
 
 from services.cli.console.plural import counted
 from services.cli.operator.audit_access import Access, access, audit_settings, require_id
-from services.ledger import tables
 from services.ledger.audit.open_part import open_part
 from services.ledger.audit.verify import tables_in
+from services.ledger.views import tables
 from shared.eventlog.port import Recorded
 from shared.events import address
 from shared.events.address import TABLE_STREAMS, Address

@@ -16,7 +16,7 @@ from services.cli.embedded.nats_server import nats_url
 from services.cli.embedded.postgres_server import postgres_dsn
 from services.cli.serving.composition import require_reachable
 from services.ledger.books import Books
-from services.ledger.readers import NoBooks, live_books
+from services.ledger.desk.readers import NoBooks, live_books
 from shared.eventlog.port import LogError, NotInArchive, NotPermitted
 from shared.projections.projection import Connection
 from shared.projections.versions import Versions

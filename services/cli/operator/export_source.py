@@ -12,10 +12,10 @@ import msgspec
 
 from services.cli.operator.connections import told_in_words
 from services.ledger.books import Books
+from services.ledger.desk.readers import Readers
 from services.ledger.exports import export_files, export_rows
 from services.ledger.exports.export_forms import Ndjson
 from services.ledger.exports.export_rows import Place, Scope, What
-from services.ledger.readers import Readers
 from shared.projections.versions import Versions
 from shared.web.paging import from_cursor
 from shared.web.service import CannotStart, ServersUnreachable

@@ -18,17 +18,8 @@ from services.cli.console.logs import log_to
 from services.cli.console.plural import counted
 from services.cli.operator.connections import books_of, connections, told_in_words
 from services.ledger.books import Books
-from services.ledger.own_events import OwnEvents
-from services.ledger.parked import (
-    LeftOut,
-    NotAnswered,
-    ParkedTable,
-    ParkingRecord,
-    left_out,
-    order_about,
-    ordered,
-    parked_tables,
-)
+from services.ledger.own.own_events import OwnEvents
+from services.ledger.own.parked import LeftOut, NotAnswered, ParkedTable, ParkingRecord, left_out, order_about, ordered, parked_tables
 from shared.events.address import is_id
 from shared.projections.history import RefusedToRun
 from shared.projections.orders import RETRY, SKIP, Order, Outcome

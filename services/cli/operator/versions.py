@@ -28,11 +28,11 @@ from services.ledger.archive import archive_files
 from services.ledger.archive.archiving import told_archived
 from services.ledger.archive.whole_log import archive_folder, archived_in
 from services.ledger.books import VIEWS, Books
-from services.ledger.own_events import OwnEvents
-from services.ledger.parked import ParkingRecord
+from services.ledger.desk.readers import live_books
+from services.ledger.own.own_events import OwnEvents
+from services.ledger.own.parked import ParkingRecord
+from services.ledger.own.switches import announce
 from services.ledger.players import rating_rows
-from services.ledger.readers import live_books
-from services.ledger.switches import announce
 from shared.eventlog.port import LogError
 from shared.events.address import TABLE_STREAMS
 from shared.projections.history import RefusedToRun

@@ -18,13 +18,13 @@ from typing import Final, Literal
 
 import msgspec
 
-from services.ledger import tables
 from services.ledger.archive import archive_files
 from services.ledger.archive.archive_files import BadArchive, Kept, is_mark
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.verify import check, read_rows
-from services.ledger.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
-from services.ledger.tables import Table
+from services.ledger.own.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
+from services.ledger.views import tables
+from services.ledger.views.tables import Table
 from shared.eventlog.port import Conflict, EventLog, Recorded
 from shared.events import address, merkle
 from shared.events.address import Address

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from services.ledger.own_events import ARCHIVE
+from services.ledger.own.own_events import ARCHIVE
 from shared.eventlog.port import EventLog, LogError
 from shared.events.commit import decode
 from shared.events.ledger_events import TableArchived

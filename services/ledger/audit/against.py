@@ -10,8 +10,8 @@ import msgspec
 from services.ledger.audit.gathering import Progress
 from services.ledger.audit.proofs import Proofs, Row, row_of
 from services.ledger.audit.signed_leaves import wrong_leaves
-from services.ledger.own_events import CHECKPOINTS, OwnEvents
-from services.ledger.readers import Readers
+from services.ledger.desk.readers import Readers
+from services.ledger.own.own_events import CHECKPOINTS, OwnEvents
 from shared.eventlog.port import EventLog
 from shared.events.chain import Problem, verify_chain
 from shared.events.checkpoint_document import KeptCheckpoint, Leaf, Signed, wrong_in_row, wrong_with_kept

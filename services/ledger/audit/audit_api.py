@@ -13,11 +13,11 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Stream
 
-from services.ledger import audit_trail, deal_history
 from services.ledger.audit.proof_reads import ProofReads
 from services.ledger.audit.verify import verify_table
-from services.ledger.desk import Desk, Seen
-from services.ledger.requests import NO_STORE, PAGE, Limit
+from services.ledger.desk.desk import Desk, Seen
+from services.ledger.desk.requests import NO_STORE, PAGE, Limit
+from services.ledger.views import audit_trail, deal_history
 from shared.events import address
 from shared.events.checkpoint_document import Signed, key_id
 from shared.web.auth import Caller

@@ -8,7 +8,7 @@ from contextlib import aclosing
 from functools import partial
 from typing import Final
 
-from services.ledger.readers import Readers
+from services.ledger.desk.readers import Readers
 from shared.eventlog.port import EventLog, NotInArchive, Recorded
 from shared.events import address
 from shared.events.address import TABLE_STREAMS

@@ -8,10 +8,10 @@ from typing import Final
 
 import msgspec
 
-from services.ledger import audit_trail
 from services.ledger.audit.proofs import Proofs
-from services.ledger.desk import Desk, Seen
-from services.ledger.tables import Table
+from services.ledger.desk.desk import Desk, Seen
+from services.ledger.views import audit_trail
+from services.ledger.views.tables import Table
 from shared.eventlog.port import Recorded
 from shared.events import address, merkle
 from shared.events.checkpoint_document import Leaf, Path, Proof, Signed, path_in, tree_of

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Any, Final
 
-from services.ledger.tables import Line
+from services.ledger.views.tables import Line
 from shared.events.catalogue import (
     SealedCardsDealt,
     SealedCardsDiscarded,

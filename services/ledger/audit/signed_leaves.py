@@ -13,8 +13,8 @@ from contextlib import aclosing
 
 from services.ledger.audit.gathering import NotToBeSigned, Progress, gathered
 from services.ledger.audit.proofs import Proofs
-from services.ledger.own_events import ARCHIVE, OwnEvents
-from services.ledger.readers import Readers
+from services.ledger.desk.readers import Readers
+from services.ledger.own.own_events import ARCHIVE, OwnEvents
 from shared.eventlog.port import EventLog
 from shared.events import merkle
 from shared.events.chain import Problem

@@ -19,8 +19,8 @@ import structlog
 from services.ledger.audit.against import signed_in
 from services.ledger.audit.gathering import NotToBeSigned, Progress, ends_of, gathered
 from services.ledger.audit.proofs import Proofs
-from services.ledger.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
-from services.ledger.readers import Readers
+from services.ledger.desk.readers import Readers
+from services.ledger.own.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
 from shared.eventlog.aggregates import Mismatch
 from shared.eventlog.port import EventLog, LogError
 from shared.events.chain import Problem

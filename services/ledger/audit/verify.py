@@ -13,24 +13,24 @@ from typing import Any
 
 import msgspec
 
-from services.ledger import audit_trail, deal_history, own_entries, score_sheet, sections, tables, who_played
 from services.ledger.audit.against import Kept
 from services.ledger.audit.rules_check import by_the_rules
-from services.ledger.audit_trail import Step
 from services.ledger.books import Books
-from services.ledger.deal_history import Revealed
-from services.ledger.own_entries import Own
-from services.ledger.own_events import OwnEvents
-from services.ledger.parked import ParkingRecord
+from services.ledger.own.own_events import OwnEvents
+from services.ledger.own.parked import ParkingRecord
 from services.ledger.players import player_rows
 from services.ledger.players.player_rows import PlayerRows
-from services.ledger.score_sheet import Score
-from services.ledger.sections import Section
-from services.ledger.tables import Line, Table
+from services.ledger.views import audit_trail, deal_history, own_entries, score_sheet, sections, tables, who_played
+from services.ledger.views.audit_trail import Step
+from services.ledger.views.deal_history import Revealed
+from services.ledger.views.own_entries import Own
+from services.ledger.views.score_sheet import Score
+from services.ledger.views.sections import Section
+from services.ledger.views.tables import Line, Table
+from services.ledger.views.who_played import Part
 from services.ledger.whists import postings, statement
 from services.ledger.whists.postings import Transaction
 from services.ledger.whists.statement import Account
-from services.ledger.who_played import Part
 from shared.eventlog.port import EventLog, NotInArchive, Recorded
 from shared.events.address import Address
 from shared.events.chain import ChainReport, Problem, verify_chain

@@ -14,7 +14,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Stream
 
-from services.ledger.desk import Desk, as_of
+from services.ledger.desk.desk import Desk, as_of
 from services.ledger.exports import export_rows
 from services.ledger.exports.export_files import FormName, NoSuchForm, form_of, one_part, written
 from services.ledger.exports.export_rows import Place, Scope, What

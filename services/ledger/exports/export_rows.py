@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from services.ledger import deal_history, score_sheet, sections, tables
-from services.ledger.score_sheet import Score
-from services.ledger.tables import Table
+from services.ledger.views import deal_history, score_sheet, sections, tables
+from services.ledger.views.score_sheet import Score
+from services.ledger.views.tables import Table
 from services.ledger.whists.as_it_stood import as_it_stood
 from shared.events.address import TABLE_STREAMS
 from shared.projections.projection import Connection

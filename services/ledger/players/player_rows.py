@@ -9,7 +9,7 @@ import msgspec
 from services.ledger.players import player_stats, pulka_results
 from services.ledger.players.player_stats import PlayerDeal
 from services.ledger.players.pulka_results import PulkaResult
-from services.ledger.tables import Line
+from services.ledger.views.tables import Line
 from shared.events.chain import Problem
 from shared.projections.projection import Connection
 

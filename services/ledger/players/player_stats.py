@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import msgspec
 
-from services.ledger.tables import Line
-from services.ledger.who_played import seats_scored
+from services.ledger.views.tables import Line
+from services.ledger.views.who_played import seats_scored
 from shared.projections.projection import Connection
 from shared.rules.convention.options import Convention
 from shared.rules.deal.ending import outcome_of

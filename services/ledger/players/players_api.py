@@ -11,11 +11,11 @@ from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 
-from services.ledger.desk import Desk, as_of, reader_of
+from services.ledger.desk.desk import Desk, as_of, reader_of
+from services.ledger.desk.requests import NO_STORE, PAGE, Limit, known
 from services.ledger.players import player_figures, rating, rating_history, standings
 from services.ledger.players.rating_keeper import RatingKeeper
 from services.ledger.players.standings import Asked
-from services.ledger.requests import NO_STORE, PAGE, Limit, known
 from shared.rules.convention.options import PRESETS
 from shared.web.auth import Caller
 from shared.web.paging import LARGEST, begins_after, from_cursor, paged

@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from services.ledger.tables import Line, Table
-from services.ledger.who_played import Part, parts
+from services.ledger.views.tables import Line, Table
+from services.ledger.views.who_played import Part, parts
 from shared.events.terms import read as read_terms
 from shared.projections.projection import Connection
 from shared.rules.language.amount import written

@@ -12,14 +12,14 @@ from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 
-from services.ledger import own_entries, score_sheet, sections
-from services.ledger.desk import Desk
-from services.ledger.score_sheet import Score
+from services.ledger.desk.desk import Desk
 from services.ledger.sheet.drawn_sheet import drawn_sheet
 from services.ledger.sheet.page import CONTENT_POLICY
 from services.ledger.sheet.printed_sheet import PrintedDeal, PrintedTerms, printed_sheet
 from services.ledger.sheet.sheet_compared import convention_meant, pulka_of
 from services.ledger.sheet.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
+from services.ledger.views import own_entries, score_sheet, sections
+from services.ledger.views.score_sheet import Score
 from services.ledger.whists.statement_lines import since_the_settlement
 from shared.rules.deal.ending import outcome_of
 from shared.rules.score_files.what_if import Compared, what_if

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from services.ledger.score_sheet import Score
-from services.ledger.sections import Section
-from services.ledger.tables import Table
+from services.ledger.views.score_sheet import Score
+from services.ledger.views.sections import Section
+from services.ledger.views.tables import Table
 from shared.rules.convention.options import Convention, resolve
 from shared.rules.deal.ending import outcome_of
 from shared.rules.language.refusal import Malformed

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from services.ledger import tables
+from services.ledger.views import tables
 from services.ledger.whists import postings
 from services.ledger.whists.postings import Transaction
 from shared.projections.projection import Connection

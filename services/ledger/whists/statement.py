@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from services.ledger.score_sheet import Score
-from services.ledger.tables import Line
+from services.ledger.views.score_sheet import Score
+from services.ledger.views.tables import Line
 from services.ledger.whists import postings
 from services.ledger.whists.postings import Kind, Posting, Transaction
 from shared.events.catalogue import StoredTableEvent

@@ -10,9 +10,9 @@ from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery
 
-from services.ledger import deal_history
-from services.ledger.desk import Desk, as_of, reader_of
-from services.ledger.requests import NO_STORE, PAGE, Limit, known
+from services.ledger.desk.desk import Desk, as_of, reader_of
+from services.ledger.desk.requests import NO_STORE, PAGE, Limit, known
+from services.ledger.views import deal_history
 from services.ledger.whists import statement, statement_lines
 from shared.web.auth import Caller
 from shared.web.paging import begins_after, paged, to_cursor

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from services.ledger.tables import Table
-from services.ledger.view_terms import Sight
+from services.ledger.views.tables import Table
+from services.ledger.views.view_terms import Sight
 from services.ledger.whists import postings, statement
 from services.ledger.whists.postings import Transaction
 from services.ledger.whists.statement import MAY_SEE

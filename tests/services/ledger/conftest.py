@@ -11,13 +11,13 @@ from services.ledger.audit.audit_api import audit_routes
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.signing import Checkpoints
 from services.ledger.books import Books
-from services.ledger.desk import Desk
+from services.ledger.desk.desk import Desk
+from services.ledger.desk.readers import Readers
+from services.ledger.desk.table_api import table_routes
 from services.ledger.exports.export_api import export_routes
 from services.ledger.players.players_api import rating_routes, stats_routes
 from services.ledger.players.rating_keeper import RatingKeeper
-from services.ledger.readers import Readers
 from services.ledger.sheet.sheet_api import sheet_routes
-from services.ledger.table_api import table_routes
 from services.ledger.whists.statement_api import player_routes, statement_routes
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.address import TABLE_STREAMS

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from services.cli.console.settlement_drawing import drawn_settlement, drawn_since
 from services.cli.player.sheet_source import SheetSource
-from tests.services.ledger.drawn_pulkas import played
+from tests.services.ledger.sheet.drawn_pulkas import played
 
 NAMES = ["Anna", "[/b]Boris", "Clara\x1b[31m"]
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from services.cli.console.terminal_sheet import sheet_text
 from services.ledger.sheet.running_totals import fields_of, running_totals
-from tests.services.ledger.drawn_pulkas import played
+from tests.services.ledger.sheet.drawn_pulkas import played
 
 NAMES = ["Anna", "Борис", "x" * 60, "王小明", "\x1b[31mEgor\r\n"]
 

@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from services.cli.operator.ledger import ledger
 from services.ledger import main
 from services.ledger.books import Books
-from services.ledger.own_events import OwnEvents, parking_of
-from services.ledger.parked import ParkingRecord, left_out
+from services.ledger.own.own_events import OwnEvents, parking_of
+from services.ledger.own.parked import ParkingRecord, left_out
 from shared.eventlog.jetstream import open_log
 from shared.events import upcast
 from shared.events.address import TABLE_STREAMS

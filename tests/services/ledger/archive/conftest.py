@@ -10,11 +10,11 @@ from services.ledger.archive.whole_log import WholeLog
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
-from services.ledger.own_events import ARCHIVE, OwnEvents
+from services.ledger.own.own_events import ARCHIVE, OwnEvents
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
 from shared.projections.live_version import LiveVersion
-from tests.services.ledger.archiver import NEVER
+from tests.services.ledger.archive.archiver import NEVER
 
 NOW = 1_800_000_000_000
 

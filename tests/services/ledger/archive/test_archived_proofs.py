@@ -15,7 +15,7 @@ from services.ledger.archive.whole_log import WholeLog
 from services.ledger.audit.gathering import NotToBeSigned
 from services.ledger.audit.signing import Checkpoints
 from services.ledger.books import Books
-from services.ledger.readers import Readers
+from services.ledger.desk.readers import Readers
 from shared.events.address import TABLE_STREAMS
 from shared.events.checkpoint_document import leaf_of
 from shared.events.commit import hash_of
@@ -24,7 +24,7 @@ from shared.projections.history import HistoryDiffers
 from shared.projections.rebuild import fingerprint, rebuild
 from tests.services.ledger.archive.conftest import NOW
 from tests.services.ledger.played import PlayedTable
-from tests.services.ledger.test_recorded import recorded_table
+from tests.services.ledger.views.test_recorded import recorded_table
 
 pytestmark = pytest.mark.servers
 

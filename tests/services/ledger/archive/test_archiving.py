@@ -20,7 +20,7 @@ from shared.events.commit import decode, hash_of
 from shared.projections.projector import Projector
 from tests.services.ledger.archive.conftest import NOW
 from tests.services.ledger.played import BEGAN, PlayedTable
-from tests.services.ledger.test_recorded import recorded_table
+from tests.services.ledger.views.test_recorded import recorded_table
 
 pytestmark = pytest.mark.servers
 
@@ -84,7 +84,8 @@ async def test_killed_before_any_step_the_next_run_ends_the_work(club, nats_urls
     over = await PlayedTable(club.log, 6, target=2).play()
     await club.read(over)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.services.ledger.archiver", nats_urls.operator, namespace, postgres_dsn, schema, str(club.folder),
+        sys.executable, "-m", "tests.services.ledger.archive.archiver", nats_urls.operator, namespace, postgres_dsn, schema,
+        str(club.folder),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
     )  # fmt: skip
     while (line := (await process.stdout.readline()).decode().split())[1] != step:

@@ -11,7 +11,7 @@ import pytest
 from services.ledger import main
 from services.ledger.archive import archive_files, at_hand
 from services.ledger.archive.at_hand import ArchiveAtHand
-from services.ledger.own_events import ARCHIVE, OwnEvents
+from services.ledger.own.own_events import ARCHIVE, OwnEvents
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.ledger_events import TableArchived
 from shared.web.settings import Settings

@@ -1,0 +1,1 @@
+"""How the rows are read over HTTP: the pool of readers, who may see what, and waiting for a position."""

@@ -1,0 +1,1 @@
+"""The ledger as a writer: the events that it appends itself."""

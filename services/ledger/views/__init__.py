@@ -1,0 +1,1 @@
+"""The rows of a table, one question a file: what makes them, what fills them, what reads them."""
