@@ -9,7 +9,7 @@ from services.ledger.players import player_stats, pulka_results, rating_rows
 from services.ledger.views import audit_trail, deal_history, own_entries, score_sheet, sections, tables, who_played
 from services.ledger.whists import statement
 from shared.eventlog.port import Recorded
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 
 # Each a question with its own rows; in this order, since the results are told by who played.
 VIEWS: Final = (score_sheet, sections, who_played, own_entries, deal_history, audit_trail, statement, player_stats, pulka_results)

@@ -30,10 +30,10 @@ from services.ledger.sheet.sheet_api import sheet_routes
 from services.ledger.whists.statement_api import player_routes, statement_routes
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import TABLE_STREAMS
-from shared.projections.follow import Pace
-from shared.projections.history import RefusedToRun
-from shared.projections.live_version import LiveVersion
-from shared.projections.versions import Version, Versions
+from shared.projections.core.history import RefusedToRun
+from shared.projections.following.follow import Pace
+from shared.projections.versions.live_version import LiveVersion
+from shared.projections.versions.versions import Version, Versions
 from shared.web.log_connection import connected_log
 from shared.web.problems import unavailable
 from shared.web.service import CannotStart, ServersUnreachable, Service

@@ -10,7 +10,7 @@ from services.lobby.players import Players
 from services.lobby.reads import Reads
 from services.lobby.tables import Tables
 from shared.eventlog.port import EventLog
-from shared.projections.at_least import AtLeast
+from shared.projections.core.at_least import AtLeast
 from shared.web.auth import Tokens
 from shared.web.problems import unavailable
 

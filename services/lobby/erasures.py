@@ -16,8 +16,8 @@ from services.lobby.reads import Reads
 from services.lobby.vault import Vault
 from shared.eventlog.port import EventLog
 from shared.events.address import LOBBY_STREAMS
-from shared.projections.at_least import AtLeast
-from shared.projections.status import PASSING
+from shared.projections.core.at_least import AtLeast
+from shared.projections.core.status import PASSING
 
 AGAIN_S: Final = 30.0  # seconds between two looks, of three statements: a tenth of a second for a hundred thousand people
 SETTLE_S: Final = 2.0  # seconds that a start waits for the first look; with a long way to the log's end it comes later

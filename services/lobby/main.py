@@ -22,9 +22,9 @@ from services.lobby.tables import Tables
 from services.lobby.vault import Vault
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import LOBBY_STREAMS
-from shared.projections.history import RefusedToRun
-from shared.projections.projection import schema_of
-from shared.projections.projector import Projector
+from shared.projections.core.history import RefusedToRun
+from shared.projections.core.projection import schema_of
+from shared.projections.following.projector import Projector
 from shared.web.application import now_ms
 from shared.web.auth import Tokens, master_keys
 from shared.web.log_connection import connected_log

@@ -21,7 +21,7 @@ from shared.events import address
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.events.upcast import stored_table_events
-from shared.projections.status import PASSING, classify
+from shared.projections.core.status import PASSING, classify
 from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.language.game_events import PulkaClosed, PulkaOpened, PulkaRefused
 from shared.rules.pulka.imported import PulkaArchived

@@ -13,7 +13,7 @@ from shared.eventlog.port import Recorded
 from shared.events.commit import decode
 from shared.events.lobby_events import PlayerErased, PlayerSignedUp
 from shared.events.sealing import LobbyCodec
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 
 DDL: Final = (
     """

@@ -15,7 +15,7 @@ from services.lobby.tables import Table
 from services.lobby.vault import Vault
 from shared.events.personal import open_personal
 from shared.events.sealed import Sealed
-from shared.projections.status import PASSING
+from shared.projections.core.status import PASSING
 
 LOBBY_STATUSES: Final = frozenset({"open", "full", "starting", "closed"})  # these end when the table's own log begins
 

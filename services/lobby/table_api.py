@@ -20,7 +20,7 @@ from services.lobby.terms import OpenTable, agree
 from services.lobby.views import Ready, Seated, TableList, TableView, people_of, status_of, view_of
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events.address import is_id
-from shared.projections.at_least import UnknownPosition
+from shared.projections.core.at_least import UnknownPosition
 from shared.rules.deck.seats import MOST
 from shared.rules.language.refusal import Refused
 from shared.web import auth

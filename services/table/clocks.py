@@ -27,9 +27,9 @@ from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.events.keys import UnknownKey
 from shared.events.sealed import TamperedBox
-from shared.projections.follow import new_holder
-from shared.projections.projection import UNAPPLICABLE, Connection
-from shared.projections.status import PASSING, classify
+from shared.projections.core.projection import UNAPPLICABLE, Connection
+from shared.projections.core.status import PASSING, classify
+from shared.projections.following.follow import new_holder
 from shared.rules.pulka import decider as match
 
 log = structlog.get_logger(__name__)

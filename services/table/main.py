@@ -22,10 +22,10 @@ from shared.events.address import LOBBY_STREAMS
 from shared.events.keys import MasterKeys, UnknownKey
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
-from shared.projections.history import RefusedToRun
-from shared.projections.projection import schema_of
-from shared.projections.projector import Projector
-from shared.projections.status import PASSING
+from shared.projections.core.history import RefusedToRun
+from shared.projections.core.projection import schema_of
+from shared.projections.core.status import PASSING
+from shared.projections.following.projector import Projector
 from shared.web.application import now_ms
 from shared.web.auth import Tokens, master_keys
 from shared.web.log_connection import connected_log

@@ -18,7 +18,7 @@ from shared.events.commit import decode
 from shared.events.lobby_events import TableFilled
 from shared.events.terms import read as read_terms
 from shared.events.upcast import stored_lobby_events
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.convention.options import from_record
 from shared.rules.deck.seats import FEWEST, MOST
 from shared.rules.language.refusal import Malformed, Refused

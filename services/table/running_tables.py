@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncpg
 
 from shared.events.keys import MasterKeys
-from shared.projections.checkpoint import CONNECT_S
-from shared.projections.projection import Connection
+from shared.projections.core.checkpoint import CONNECT_S
+from shared.projections.core.projection import Connection
 
 DDL = """
 CREATE TABLE IF NOT EXISTS running_table (

@@ -11,7 +11,7 @@ from services.ledger.books import Books
 from services.ledger.players import rating_rows
 from shared.eventlog.port import EventLog
 from shared.events.address import TABLE_STREAMS
-from shared.projections.rebuild import fingerprint, rebuild
+from shared.projections.versions.rebuild import fingerprint, rebuild
 from tests.services.ledger.played import PlayedTable
 
 SEATS = 4  # tables in play, each in a partition of its own

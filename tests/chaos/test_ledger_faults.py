@@ -15,7 +15,7 @@ from services.cli.embedded import EmbeddedServers
 from services.ledger import main
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
-from shared.projections.versions import Versions
+from shared.projections.versions.versions import Versions
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
 from tests.chaos.ledger_play import differences

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from shared.projections.follow import Worker
+from shared.projections.following.follow import Worker
 from tests.contracts.projection_subject import Tally
 
 

@@ -11,7 +11,7 @@ import msgspec
 from shared.eventlog.port import EventLog, Recorded
 from shared.events.address import PARTITIONS, Address, new_id
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, decode, encode, hash_of
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 
 POISON = "Poison"
 

@@ -5,14 +5,15 @@ import asyncio
 import pytest
 
 from shared.eventlog.port import Unavailable
-from shared.projections import checkpoint, orders, parking, skipping
-from shared.projections.chronicle import Untold
-from shared.projections.clerk import Clerk
-from shared.projections.history import HistoryDiffers
-from shared.projections.orders import RETRY, SKIP, Order, Outcome
-from shared.projections.projection import schema_of
-from shared.projections.rebuild import fingerprint, rebuild
-from shared.projections.skipping import Skip
+from shared.projections.core import checkpoint
+from shared.projections.core.history import HistoryDiffers
+from shared.projections.core.projection import schema_of
+from shared.projections.parking import orders, parking, skipping
+from shared.projections.parking.chronicle import Untold
+from shared.projections.parking.clerk import Clerk
+from shared.projections.parking.orders import RETRY, SKIP, Order, Outcome
+from shared.projections.parking.skipping import Skip
+from shared.projections.versions.rebuild import fingerprint, rebuild
 from tests.contracts.followers import Arrival, Running, tallied
 from tests.contracts.projection_subject import POISON, Tally, Writer
 

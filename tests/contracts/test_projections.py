@@ -8,13 +8,14 @@ import pytest
 import structlog
 
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.projections import checkpoint, follow, status
-from shared.projections.at_least import AtLeast
-from shared.projections.history import HistoryDiffers, LogBehindCheckpoint
-from shared.projections.projection import schema_of
-from shared.projections.projector import Projector
-from shared.projections.rebuild import fingerprint, rebuild
-from shared.projections.status import LogSilent
+from shared.projections.core import checkpoint, status
+from shared.projections.core.at_least import AtLeast
+from shared.projections.core.history import HistoryDiffers, LogBehindCheckpoint
+from shared.projections.core.projection import schema_of
+from shared.projections.core.status import LogSilent
+from shared.projections.following import follow
+from shared.projections.following.projector import Projector
+from shared.projections.versions.rebuild import fingerprint, rebuild
 from tests.contracts.followers import Arrival, Running, tallied
 from tests.contracts.projection_subject import Tally, Writer
 

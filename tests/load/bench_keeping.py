@@ -26,8 +26,8 @@ from services.ledger.exports.export_rows import Scope
 from services.ledger.own.own_events import OwnEvents
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
-from shared.projections.live_version import LiveVersion
-from shared.projections.versions import Versions
+from shared.projections.versions.live_version import LiveVersion
+from shared.projections.versions.versions import Versions
 from tests.load.figures import tell
 from tests.services.ledger.played import PlayedTable
 

@@ -24,8 +24,8 @@ from services.ledger.main import PACE
 from shared.eventlog.jetstream import JetStreamLog, open_log
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
-from shared.projections.projector import Projector
-from shared.projections.rebuild import rebuild
+from shared.projections.following.projector import Projector
+from shared.projections.versions.rebuild import rebuild
 from tests.load.figures import tell
 from tests.services.ledger.played import PlayedTable
 

@@ -20,8 +20,8 @@ from services.cli.embedded import EmbeddedServers
 from services.ledger.books import Books
 from services.ledger.players import pulka_results, rating_rows
 from services.ledger.players.pulka_results import PulkaResult
-from shared.projections import checkpoint
-from shared.projections.projection import Connection
+from shared.projections.core import checkpoint
+from shared.projections.core.projection import Connection
 from tests.load.figures import tell
 
 PEOPLE = 500  # who play: each a few dozen pulkas

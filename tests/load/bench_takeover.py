@@ -15,7 +15,7 @@ import asyncpg
 from services.cli.embedded import EmbeddedServers
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
-from shared.projections.versions import Versions
+from shared.projections.versions.versions import Versions
 from tests.chaos.ledger_lives import Life, Lives
 from tests.chaos.ledger_play import Club, Watch
 from tests.load.figures import tell

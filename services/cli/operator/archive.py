@@ -35,7 +35,7 @@ from shared.eventlog.port import NotPermitted
 from shared.events import address
 from shared.events.checkpoint_document import wrong_with
 from shared.events.ledger_events import TableArchived
-from shared.projections.versions import Versions
+from shared.projections.versions.versions import Versions
 from shared.web.application import now_ms
 from shared.web.auth import OPERATOR
 from shared.web.log_connection import connected_log

@@ -18,7 +18,7 @@ from services.ledger.books import Books
 from services.ledger.desk.readers import Readers
 from shared.eventlog.port import EventLog
 from shared.events.address import is_id
-from shared.projections.versions import Versions
+from shared.projections.versions.versions import Versions
 from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart
 from shared.web.settings import Settings

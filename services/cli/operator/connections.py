@@ -18,8 +18,8 @@ from services.cli.serving.composition import require_reachable
 from services.ledger.books import Books
 from services.ledger.desk.readers import NoBooks, live_books
 from shared.eventlog.port import LogError, NotInArchive, NotPermitted
-from shared.projections.projection import Connection
-from shared.projections.versions import Versions
+from shared.projections.core.projection import Connection
+from shared.projections.versions.versions import Versions
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, home_of, masked, read_settings, variable
 

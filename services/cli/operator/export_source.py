@@ -16,7 +16,7 @@ from services.ledger.desk.readers import Readers
 from services.ledger.exports import export_files, export_rows
 from services.ledger.exports.export_forms import Ndjson
 from services.ledger.exports.export_rows import Place, Scope, What
-from shared.projections.versions import Versions
+from shared.projections.versions.versions import Versions
 from shared.web.paging import from_cursor
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, home_of, variable

@@ -21,10 +21,10 @@ from services.ledger.books import Books
 from services.ledger.own.own_events import OwnEvents
 from services.ledger.own.parked import LeftOut, NotAnswered, ParkedTable, ParkingRecord, left_out, order_about, ordered, parked_tables
 from shared.events.address import is_id
-from shared.projections.history import RefusedToRun
-from shared.projections.orders import RETRY, SKIP, Order, Outcome
-from shared.projections.projection import Connection
-from shared.projections.versions import Versions
+from shared.projections.core.history import RefusedToRun
+from shared.projections.core.projection import Connection
+from shared.projections.parking.orders import RETRY, SKIP, Order, Outcome
+from shared.projections.versions.versions import Versions
 from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings

@@ -35,11 +35,11 @@ from services.ledger.own.switches import announce
 from services.ledger.players import rating_rows
 from shared.eventlog.port import LogError
 from shared.events.address import TABLE_STREAMS
-from shared.projections.history import RefusedToRun
-from shared.projections.next_version import AlreadyFilling, NextVersion, RightLost, Switched
-from shared.projections.parking import StillFails
-from shared.projections.report import Report, Stream, report
-from shared.projections.versions import Versions
+from shared.projections.core.history import RefusedToRun
+from shared.projections.parking.parking import StillFails
+from shared.projections.versions.next_version import AlreadyFilling, NextVersion, RightLost, Switched
+from shared.projections.versions.report import Report, Stream, report
+from shared.projections.versions.versions import Versions
 from shared.web.log_connection import connected_log
 from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
 from shared.web.settings import Settings

@@ -24,7 +24,7 @@ from shared.events.checkpoint_document import Signed
 from shared.events.commit import decode, decode_head
 from shared.events.export_file import BadExport, ExportedProof, ExportedTable, ExportHeader, ExportWriter, lines_of, read_export, written_to
 from shared.events.sealing import name_of
-from shared.projections.history import RefusedToRun
+from shared.projections.core.history import RefusedToRun
 
 MARK: Final = "PulkaArchived"  # the event of an archived table's last commit
 ENDING: Final = ".ndjson.gz"

@@ -34,8 +34,8 @@ from shared.events.commit import SCHEMA, Commit, decode, encode, hash_of
 from shared.events.export_file import ExportedProof
 from shared.events.ledger_events import TableArchived
 from shared.events.sealing import name_of
-from shared.projections import skipping
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
+from shared.projections.parking import skipping
 from shared.rules.pulka.imported import PulkaArchived
 
 TABLES_A_PAGE: Final = 100  # that are looked for at a time

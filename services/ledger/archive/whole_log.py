@@ -10,7 +10,7 @@ from services.ledger.archive import archive_files
 from services.ledger.archive.archive_files import BadArchive, is_mark
 from shared.eventlog.port import FOLLOW_BATCH, EventLog, NotInArchive, Recorded
 from shared.events.address import Address
-from shared.projections.filling import Archive
+from shared.projections.versions.filling import Archive
 from shared.web.settings import Settings
 
 

@@ -15,7 +15,7 @@ from shared.events.address import TABLE_STREAMS
 from shared.events.chain import Problem
 from shared.events.checkpoint_document import Leaf, leaf_of
 from shared.events.commit import FIRST_PREV_HASH, hash_of
-from shared.projections.history import link_of
+from shared.projections.core.history import link_of
 
 QUIET: Final = 3  # signs of life in a row after which nothing more comes, though the end was not seen: its last commits were archived
 NO_END: Final = 1 << 60  # above every revision: no limit

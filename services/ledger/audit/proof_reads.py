@@ -18,7 +18,7 @@ from shared.events.checkpoint_document import Leaf, Path, Proof, Signed, path_in
 from shared.events.commit import decode, hash_of
 from shared.events.deal_proof import RecomputedDeal, recompute
 from shared.events.export_file import ExportWriter
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.web.problems import Problem
 
 TREES: Final = 2  # checkpoints whose trees are kept: today's, and yesterday's for who asks for it; 20 MB each for a club of 100,000 tables

@@ -14,8 +14,8 @@ import msgspec
 
 from shared.events.checkpoint_document import Leaf, Signed
 from shared.events.ledger_events import CheckpointSigned
-from shared.projections import checkpoint
-from shared.projections.projection import Connection
+from shared.projections.core import checkpoint
+from shared.projections.core.projection import Connection
 
 NAME: Final = "proofs"  # of the schema, behind the namespace
 LEAVES_A_FETCH: Final = 1_000  # rows of a quarter of a kilobyte

@@ -27,7 +27,7 @@ from shared.events.catalogue import (
 from shared.events.chain import Problem
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
-from shared.projections.projection import UNAPPLICABLE
+from shared.projections.core.projection import UNAPPLICABLE
 from shared.rules.adjudicated import moves_of_events
 from shared.rules.adjudicated.court import ARBITER, Maker
 from shared.rules.convention.rules_digest import rules_digest

@@ -27,8 +27,8 @@ from shared.events.chain import Problem
 from shared.events.checkpoint_document import Leaf, Signed, in_order, leaf_of, root_over, sign, wrong_in_row
 from shared.events.keys import KeyFileError, SigningKey
 from shared.events.ledger_events import CheckpointSigned, TableArchived
-from shared.projections import checkpoint
-from shared.projections.projection import Connection
+from shared.projections.core import checkpoint
+from shared.projections.core.projection import Connection
 from shared.web.problems import Problem as Unreadable  # of the readers, while there are no books to read
 from shared.web.service import CannotStart
 from shared.web.settings import Settings

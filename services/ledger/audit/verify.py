@@ -38,10 +38,11 @@ from shared.events.checkpoint_document import Leaf, leaf_of
 from shared.events.deal_proof import verify_deals
 from shared.events.draw_proof import verify_draw
 from shared.events.upcast import NewerSchema
-from shared.projections import checkpoint, history, parking, skipping
-from shared.projections.parking import Parked
-from shared.projections.projection import UNAPPLICABLE, Connection
-from shared.projections.skipping import Skip
+from shared.projections.core import checkpoint, history
+from shared.projections.core.projection import UNAPPLICABLE, Connection
+from shared.projections.parking import parking, skipping
+from shared.projections.parking.parking import Parked
+from shared.projections.parking.skipping import Skip
 
 ANY_DEAL = 1 << 30  # above every deal's number: no limit
 

@@ -13,9 +13,9 @@ from services.ledger.views import audit_trail, tables
 from services.ledger.views.view_terms import Sight, sight_of
 from shared.eventlog.port import EventLog
 from shared.events.address import is_id
-from shared.projections.at_least import AtLeast, UnknownPosition
-from shared.projections.parking import Parked
-from shared.projections.projection import Connection
+from shared.projections.core.at_least import AtLeast, UnknownPosition
+from shared.projections.core.projection import Connection
+from shared.projections.parking.parking import Parked
 from shared.web.auth import READ, Caller
 from shared.web.problems import Problem, malformed, unavailable
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import asyncpg
 
-from shared.projections.projection import Connection
-from shared.projections.versions import Versions
+from shared.projections.core.projection import Connection
+from shared.projections.versions.versions import Versions
 from shared.web.problems import Problem
 
 POOL: Final = 8  # connections: a read takes a millisecond or two, so these serve thousands a second

@@ -18,8 +18,8 @@ from services.ledger.desk.desk import Desk, as_of
 from services.ledger.exports import export_rows
 from services.ledger.exports.export_files import FormName, NoSuchForm, form_of, one_part, written
 from services.ledger.exports.export_rows import Place, Scope, What
-from shared.projections.projection import Connection
-from shared.projections.status import PASSING
+from shared.projections.core.projection import Connection
+from shared.projections.core.status import PASSING
 from shared.web.auth import OPERATE, READ, Caller
 from shared.web.paging import from_cursor, to_cursor
 from shared.web.problems import malformed

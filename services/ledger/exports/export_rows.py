@@ -18,7 +18,7 @@ from services.ledger.views.score_sheet import Score
 from services.ledger.views.tables import Table
 from services.ledger.whists.as_it_stood import as_it_stood
 from shared.events.address import TABLE_STREAMS
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.web.paging import LARGEST
 
 PART: Final = 200  # deals, pulkas or lines read at a time: a few thousand entries, some milliseconds, under a megabyte

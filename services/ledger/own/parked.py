@@ -15,16 +15,17 @@ from shared.eventlog.aggregates import Mismatch
 from shared.eventlog.port import EventLog
 from shared.events.address import from_subject
 from shared.events.ledger_events import CommitParked, ParkedRetried, ParkedSkipped
-from shared.projections import checkpoint, orders, parking, skipping
-from shared.projections.checkpoint import LeaseLost
-from shared.projections.chronicle import Chronicle
-from shared.projections.clerk import Clerk
-from shared.projections.follow import new_holder
-from shared.projections.history import check_against_log
-from shared.projections.orders import Order, Outcome
-from shared.projections.parking import Parked
-from shared.projections.projection import Connection, Projection
-from shared.projections.skipping import Skip
+from shared.projections.core import checkpoint
+from shared.projections.core.checkpoint import LeaseLost
+from shared.projections.core.history import check_against_log
+from shared.projections.core.projection import Connection, Projection
+from shared.projections.following.follow import new_holder
+from shared.projections.parking import orders, parking, skipping
+from shared.projections.parking.chronicle import Chronicle
+from shared.projections.parking.clerk import Clerk
+from shared.projections.parking.orders import Order, Outcome
+from shared.projections.parking.parking import Parked
+from shared.projections.parking.skipping import Skip
 
 LOOK_S: Final = 0.2  # seconds between two looks for the outcome: a worker attends to orders once a second
 PATIENCE_S: Final = 15.0  # seconds for an order: a leader that died is followed by another within three, a long table takes a few more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.ledger.own.own_events import OwnEvents, versions_of
 from shared.events.ledger_events import VersionSwitched
-from shared.projections.versions import Version
+from shared.projections.versions.versions import Version
 
 
 async def announce(own_events: OwnEvents, projection: str, version: Version) -> None:

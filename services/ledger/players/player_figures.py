@@ -14,7 +14,7 @@ import msgspec
 
 from services.ledger.players.player_stats import ROLES
 from services.ledger.players.pulka_results import COUNTS
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.deck.contract import ALL_PASS, CONTRACTS, LEVEL, MISERE, STRAIN
 from shared.rules.language.amount import written
 

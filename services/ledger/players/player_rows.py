@@ -11,7 +11,7 @@ from services.ledger.players.player_stats import PlayerDeal
 from services.ledger.players.pulka_results import PulkaResult
 from services.ledger.views.tables import Line
 from shared.events.chain import Problem
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 
 
 class PlayerRows(msgspec.Struct, frozen=True):

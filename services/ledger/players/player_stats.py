@@ -16,7 +16,7 @@ import msgspec
 
 from services.ledger.views.tables import Line
 from services.ledger.views.who_played import seats_scored
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.convention.options import Convention
 from shared.rules.deal.ending import outcome_of
 from shared.rules.deck.seats import active

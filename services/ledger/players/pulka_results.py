@@ -16,7 +16,7 @@ import msgspec
 from services.ledger.views.tables import Line, Table
 from services.ledger.views.who_played import Part, parts
 from shared.events.terms import read as read_terms
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.language.amount import written
 from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.language.game_events import PulkaClosed, PulkaOpened

@@ -10,7 +10,7 @@ from services.ledger.players import rating
 from services.ledger.players.glicko import Strength, interval
 from services.ledger.players.rating import Key, Rated, RatingChange
 from services.ledger.players.rating_restated import shown
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 
 PROVISIONAL: Final = 110.0  # a deviation above which a rating is provisional: it may be wrong by two hundred points
 

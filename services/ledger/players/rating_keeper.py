@@ -14,11 +14,11 @@ from prometheus_client import Gauge
 
 from services.ledger.players import rating_rows
 from services.ledger.players.pulka_results import CHANNEL
-from shared.projections import checkpoint
-from shared.projections.at_least import WAIT_S
-from shared.projections.checkpoint import IDLE_TRANSACTION_MS
-from shared.projections.projection import Connection
-from shared.projections.status import DEFECT, classify
+from shared.projections.core import checkpoint
+from shared.projections.core.at_least import WAIT_S
+from shared.projections.core.checkpoint import IDLE_TRANSACTION_MS
+from shared.projections.core.projection import Connection
+from shared.projections.core.status import DEFECT, classify
 
 log = structlog.get_logger(__name__)
 

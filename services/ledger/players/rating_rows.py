@@ -20,7 +20,7 @@ from services.ledger.players.glicko import Strength
 from services.ledger.players.pulka_results import COLUMNS, LATEST, PulkaResult
 from services.ledger.players.rating import Key, Rated, RatingChange
 from services.ledger.players.rating_restated import Known, Restated, RestatedChange, in_both_worlds
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 
 DDL: Final = """
 CREATE TABLE IF NOT EXISTS rating_changes (

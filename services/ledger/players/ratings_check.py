@@ -14,7 +14,7 @@ from services.ledger.players.pulka_results import COLUMNS, LATEST, PulkaResult
 from services.ledger.players.rating import Rated, RatingChange
 from services.ledger.players.rating_restated import Restated, RestatedChange
 from shared.events.chain import Problem
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 
 PAGE: Final = 200  # results read at a time
 Progress = Callable[[int], None]

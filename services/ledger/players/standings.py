@@ -15,7 +15,7 @@ from services.ledger.players import rating_history
 from services.ledger.players.glicko import LARGEST_DEVIATION, SCALE, Strength
 from services.ledger.players.pulka_results import LATEST
 from services.ledger.players.rating import PERIOD_MS
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.language.amount import written
 
 #: Conditions on a result `r` of table `t`: it counts, everybody may know it, and it is one of those that are asked for.

@@ -12,7 +12,7 @@ from shared.eventlog.port import EventLog
 from shared.events import address
 from shared.events.catalogue import SealedCardsDiscarded, SealedHandSeen, StoredTableEvent
 from shared.events.commit import hash_of
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.adjudicated import moves_of_events, sheet_entries
 from shared.rules.adjudicated.replaying import RecordedMove, write_move
 from shared.rules.language import game_events as game

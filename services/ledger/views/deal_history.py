@@ -12,7 +12,7 @@ from services.ledger.views import audit_trail, own_entries, score_sheet
 from services.ledger.views.score_sheet import Score
 from services.ledger.views.sections import Section
 from services.ledger.views.tables import Line, Table
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.adjudicated.sheet_entries import ON_THE_SHEET
 from shared.rules.deal.ending import outcome_of
 from shared.rules.language.amount import written

@@ -10,7 +10,7 @@ import msgspec
 from services.ledger.views import sections
 from services.ledger.views.sections import Section
 from services.ledger.views.tables import Line, Table
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.language import amount as amounts
 from shared.rules.language.amount import written
 from shared.rules.language.irregular_events import EntryCorrected, EntryFined, EntryWritten

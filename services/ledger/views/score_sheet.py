@@ -11,7 +11,7 @@ from services.ledger.views import sections
 from services.ledger.views.sections import Section
 from services.ledger.views.tables import Line, Table
 from services.ledger.views.who_played import seats_scored
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.language.game_events import DealScored
 from shared.rules.language.member_events import NewcomerSeated
 from shared.rules.pulka.imported import PulkaRecorded, sheet_before

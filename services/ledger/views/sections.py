@@ -12,7 +12,7 @@ import msgspec
 
 from services.ledger.views.tables import Line, Table
 from services.ledger.views.view_terms import Sight
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.convention.options import Convention
 from shared.rules.language.member_events import NewcomerSeated
 from shared.rules.pulka.imported import PulkaRecorded

@@ -15,9 +15,9 @@ from shared.events.commit import Commit, decode, hash_of
 from shared.events.terms import adjudication
 from shared.events.terms import read as read_terms
 from shared.events.upcast import stored_table_events
-from shared.projections.parking import COLUMNS as PARKED_COLUMNS
-from shared.projections.parking import Parked
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
+from shared.projections.parking.parking import COLUMNS as PARKED_COLUMNS
+from shared.projections.parking.parking import Parked
 from shared.rules.convention.options import Convention, from_record
 from shared.rules.language.amount import Amount
 from shared.rules.language.game_events import PulkaClosed, PulkaOpened, PulkaRefused

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from services.ledger.views.tables import Line
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.language.game_events import DealScored
 from shared.rules.language.member_events import NewcomerSeated
 from shared.rules.pulka.imported import PulkaRecorded

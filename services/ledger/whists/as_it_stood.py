@@ -13,7 +13,7 @@ from typing import Any, Final
 from services.ledger.views import tables
 from services.ledger.whists import postings
 from services.ledger.whists.postings import Transaction
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.language.amount import exact, written
 from shared.rules.scoring.settlement import rounded
 

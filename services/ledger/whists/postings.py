@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.language.amount import Amount, exact
 
 Unit = Literal["whists", "money"]  # money: whists at the agreed stake (4.2.13), in whatever unit the club reckons in

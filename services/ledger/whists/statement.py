@@ -18,7 +18,7 @@ from services.ledger.views.tables import Line
 from services.ledger.whists import postings
 from services.ledger.whists.postings import Kind, Posting, Transaction
 from shared.events.catalogue import StoredTableEvent
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.language.amount import Amount, exact, written
 from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.language.game_events import PulkaClosed, PulkaOpened

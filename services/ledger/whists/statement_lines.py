@@ -13,7 +13,7 @@ from services.ledger.views.view_terms import Sight
 from services.ledger.whists import postings, statement
 from services.ledger.whists.postings import Transaction
 from services.ledger.whists.statement import MAY_SEE
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 from shared.rules.language.amount import Amount, exact, written
 
 UNITS: Final = ("whists", "money")

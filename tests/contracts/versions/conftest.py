@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from shared.projections.live_version import LiveVersion
-from shared.projections.next_version import NextVersion
-from shared.projections.versions import Versions
+from shared.projections.versions.live_version import LiveVersion
+from shared.projections.versions.next_version import NextVersion
+from shared.projections.versions.versions import Versions
 from tests.contracts.projection_subject import Tally
 
 STREAMS = ("LOBBY_0", "LOBBY_1")

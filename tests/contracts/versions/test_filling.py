@@ -5,9 +5,9 @@ import asyncio
 import asyncpg
 import pytest
 
-from shared.projections import filling
-from shared.projections.filling import ALONE, BESIDE, READ_S, somebody_reads
-from shared.projections.rebuild import fingerprint, rebuild
+from shared.projections.versions import filling
+from shared.projections.versions.filling import ALONE, BESIDE, READ_S, somebody_reads
+from shared.projections.versions.rebuild import fingerprint, rebuild
 from tests.contracts.projection_subject import Tally, Writer
 from tests.contracts.versions.conftest import STREAMS, until
 

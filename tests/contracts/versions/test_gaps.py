@@ -7,9 +7,9 @@ import pytest
 
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.streams import Namespace
-from shared.projections.history import HistoryDiffers
-from shared.projections.rebuild import fingerprint
-from shared.projections.report import report
+from shared.projections.core.history import HistoryDiffers
+from shared.projections.versions.rebuild import fingerprint
+from shared.projections.versions.report import report
 from tests.contracts.projection_subject import Tally, Writer
 from tests.contracts.versions.conftest import PATIENCE, STREAMS, states
 

@@ -6,12 +6,13 @@ import asyncpg
 import pytest
 
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.projections import checkpoint, next_version
-from shared.projections.history import LogBehindCheckpoint
-from shared.projections.live_version import LiveVersion, NewerRows
-from shared.projections.next_version import AlreadyFilling, NextVersion
-from shared.projections.projector import Projector
-from shared.projections.rebuild import fingerprint, rebuild
+from shared.projections.core import checkpoint
+from shared.projections.core.history import LogBehindCheckpoint
+from shared.projections.following.projector import Projector
+from shared.projections.versions import next_version
+from shared.projections.versions.live_version import LiveVersion, NewerRows
+from shared.projections.versions.next_version import AlreadyFilling, NextVersion
+from shared.projections.versions.rebuild import fingerprint, rebuild
 from tests.contracts.projection_subject import POISON, Tally, Writer
 from tests.contracts.versions.conftest import PATIENCE, STREAMS, states, until
 

@@ -22,8 +22,8 @@ from services.ledger.whists.statement_api import player_routes, statement_routes
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.address import TABLE_STREAMS
 from shared.events.keys import MasterKeys
-from shared.projections.live_version import LiveVersion
-from shared.projections.versions import Versions
+from shared.projections.versions.live_version import LiveVersion
+from shared.projections.versions.versions import Versions
 from shared.web import application
 from shared.web.auth import READ, Tokens
 from shared.web.service import Service

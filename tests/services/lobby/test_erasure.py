@@ -21,7 +21,7 @@ from shared.events.lobby_events import PlayerErased
 from shared.events.personal import PersonKeys, open_personal
 from shared.events.sealed import Sealed, TamperedBox
 from shared.events.upcast import stored_lobby_events
-from shared.projections.projection import schema_of
+from shared.projections.core.projection import schema_of
 from shared.web.auth import OPERATE, Tokens
 from tests.services.lobby.conftest import Person
 

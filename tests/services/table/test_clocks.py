@@ -13,8 +13,8 @@ from services.table.table import Tables, deadline, shortest_turn
 from shared.events import address
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
-from shared.projections import checkpoint
-from shared.projections.projection import schema_of
+from shared.projections.core import checkpoint
+from shared.projections.core.projection import schema_of
 from shared.rules.language.game_events import DealScored, PulkaClosed, TurnTimedOut
 from shared.rules.language.moves import Seed
 from shared.rules.pulka import decider as match

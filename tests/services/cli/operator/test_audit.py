@@ -16,7 +16,7 @@ from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.streams import Namespace
 from shared.events import address
 from shared.events.commit import hash_of
-from shared.projections.versions import Versions
+from shared.projections.versions.versions import Versions
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
 from tests.services.cli.processes import until_async

@@ -18,8 +18,8 @@ from shared.events.checkpoint_document import read_kept
 from shared.events.commit import hash_of
 from shared.events.export_file import ExportedTable, lines_of, read_export
 from shared.events.keys import SigningKey
-from shared.projections.live_version import LiveVersion
-from shared.projections.versions import Versions
+from shared.projections.versions.live_version import LiveVersion
+from shared.projections.versions.versions import Versions
 from shared.web.service import CannotStart
 from tests.audit import stranger
 from tests.services.ledger.played import PlayedTable

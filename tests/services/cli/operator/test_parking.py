@@ -19,8 +19,8 @@ from shared.events import upcast
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import SCHEMA
 from shared.events.ledger_events import ParkedSkipped
-from shared.projections.rebuild import fingerprint, rebuild
-from shared.projections.versions import Versions
+from shared.projections.versions.rebuild import fingerprint, rebuild
+from shared.projections.versions.versions import Versions
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
 from tests.services.ledger.played import PlayedTable

@@ -13,7 +13,7 @@ from services.ledger.books import Books
 from services.ledger.own.own_events import ARCHIVE, OwnEvents
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
-from shared.projections.live_version import LiveVersion
+from shared.projections.versions.live_version import LiveVersion
 from tests.services.ledger.archive.archiver import NEVER
 
 NOW = 1_800_000_000_000

@@ -28,7 +28,7 @@ from shared.eventlog.memory import MemoryLog
 from shared.eventlog.port import NotInArchive
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import hash_of
-from shared.projections.live_version import LiveVersion
+from shared.projections.versions.live_version import LiveVersion
 from shared.web.problems import problem_of
 from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
 from shared.web.settings import Settings

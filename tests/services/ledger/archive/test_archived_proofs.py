@@ -20,8 +20,8 @@ from shared.events.address import TABLE_STREAMS
 from shared.events.checkpoint_document import leaf_of
 from shared.events.commit import hash_of
 from shared.events.keys import SigningKey
-from shared.projections.history import HistoryDiffers
-from shared.projections.rebuild import fingerprint, rebuild
+from shared.projections.core.history import HistoryDiffers
+from shared.projections.versions.rebuild import fingerprint, rebuild
 from tests.services.ledger.archive.conftest import NOW
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.views.test_recorded import recorded_table

@@ -17,7 +17,7 @@ from services.ledger.books import Books
 from shared.eventlog.memory import MemoryLog
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode, hash_of
-from shared.projections.projector import Projector
+from shared.projections.following.projector import Projector
 from tests.services.ledger.archive.conftest import NOW
 from tests.services.ledger.played import BEGAN, PlayedTable
 from tests.services.ledger.views.test_recorded import recorded_table

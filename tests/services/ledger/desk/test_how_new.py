@@ -10,7 +10,7 @@ import pytest
 from services.ledger.books import Books
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
-from shared.projections.next_version import NextVersion
+from shared.projections.versions.next_version import NextVersion
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers

@@ -13,7 +13,7 @@ from services.ledger import main
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
-from shared.projections.live_version import LiveVersion
+from shared.projections.versions.live_version import LiveVersion
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
 from tests.services.ledger.played import PlayedTable

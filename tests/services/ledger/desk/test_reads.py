@@ -8,7 +8,7 @@ import re
 import pytest
 
 from services.ledger.desk.readers import POOL
-from shared.projections.filling import somebody_reads
+from shared.projections.versions.filling import somebody_reads
 from shared.rules.pulka.decider import phase
 from shared.rules.score_files.deal_record import replay_document
 from shared.rules.score_files.score_file import score_document

@@ -11,9 +11,9 @@ from services.ledger.own.parked import NotAnswered, ParkingRecord, left_out, ord
 from shared.events import upcast
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import SCHEMA
-from shared.projections.live_version import LiveVersion
-from shared.projections.orders import RETRY, SKIP, Outcome
-from shared.projections.rebuild import fingerprint, rebuild
+from shared.projections.parking.orders import RETRY, SKIP, Outcome
+from shared.projections.versions.live_version import LiveVersion
+from shared.projections.versions.rebuild import fingerprint, rebuild
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers

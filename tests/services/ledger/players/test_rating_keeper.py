@@ -11,7 +11,7 @@ from services.ledger.books import Books
 from services.ledger.players import pulka_results, rating_keeper, rating_rows
 from services.ledger.players.pulka_results import PulkaResult
 from services.ledger.players.rating_keeper import RatingKeeper
-from shared.projections import checkpoint
+from shared.projections.core import checkpoint
 
 pytestmark = pytest.mark.servers
 

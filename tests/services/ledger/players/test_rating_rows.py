@@ -15,8 +15,8 @@ from services.ledger.players.pulka_results import PulkaResult
 from services.ledger.players.rating import RatingChange
 from services.ledger.players.rating_restated import Restated, RestatedChange, shown
 from services.ledger.players.ratings_check import RatingsChecked
-from shared.projections import checkpoint
-from shared.projections.rebuild import fingerprint
+from shared.projections.core import checkpoint
+from shared.projections.versions.rebuild import fingerprint
 
 pytestmark = pytest.mark.servers
 

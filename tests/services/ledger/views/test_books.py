@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from shared.events.commit import SCHEMA, decode, encode
-from shared.projections import parking
+from shared.projections.parking import parking
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers

@@ -11,7 +11,7 @@ from services.cli.console.settlement_drawing import drawn_since
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from shared.events.address import TABLE_STREAMS
-from shared.projections.rebuild import fingerprint, rebuild
+from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.rules.pulka.imported import recorded
 from shared.rules.score_files.score_file import score_document
 from tests.services.ledger.played import PlayedTable

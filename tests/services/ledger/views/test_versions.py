@@ -16,7 +16,7 @@ from services.ledger.own.own_events import OwnEvents, versions_of
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
 from shared.events.ledger_events import VersionSwitched
-from shared.projections.rebuild import fingerprint, rebuild
+from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.web.problems import Problem
 from shared.web.settings import Settings
 from tests.services.cli.processes import until_async

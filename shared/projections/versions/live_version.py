@@ -16,18 +16,18 @@ import asyncpg
 import structlog
 
 from shared.eventlog.port import EventLog, LogError
-from shared.projections import checkpoint
-from shared.projections.at_least import AtLeast
-from shared.projections.checkpoint import COMMAND_S, CONNECT_S
-from shared.projections.chronicle import Chronicle
-from shared.projections.filling import Archive
-from shared.projections.follow import AT_ONCE, BACKOFF_S, Pace
-from shared.projections.history import RefusedToRun
-from shared.projections.next_version import AlreadyFilling, NextVersion, Stage
-from shared.projections.projection import Connection, Projection
-from shared.projections.projector import PROBE_S, SETTLE_S, Projector
-from shared.projections.status import PASSING, Status
-from shared.projections.versions import Version, Versions
+from shared.projections.core import checkpoint
+from shared.projections.core.at_least import AtLeast
+from shared.projections.core.checkpoint import COMMAND_S, CONNECT_S
+from shared.projections.core.history import RefusedToRun
+from shared.projections.core.projection import Connection, Projection
+from shared.projections.core.status import PASSING, Status
+from shared.projections.following.follow import AT_ONCE, BACKOFF_S, Pace
+from shared.projections.following.projector import PROBE_S, SETTLE_S, Projector
+from shared.projections.parking.chronicle import Chronicle
+from shared.projections.versions.filling import Archive
+from shared.projections.versions.next_version import AlreadyFilling, NextVersion, Stage
+from shared.projections.versions.versions import Version, Versions
 
 log = structlog.get_logger(__name__)
 

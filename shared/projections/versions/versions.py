@@ -12,8 +12,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from shared.projections.checkpoint import DDL_LOCK
-from shared.projections.projection import Connection
+from shared.projections.core.checkpoint import DDL_LOCK
+from shared.projections.core.projection import Connection
 
 REGISTRY: Final = "projections"  # its schema, behind the namespace's prefix
 NAME: Final = 63  # bytes of a connection's name that Postgres keeps

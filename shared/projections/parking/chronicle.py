@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from shared.projections.parking import Parked
-from shared.projections.skipping import Skip
+from shared.projections.parking.parking import Parked
+from shared.projections.parking.skipping import Skip
 
 
 class Chronicle(Protocol):

@@ -8,9 +8,9 @@ from typing import Final
 import asyncpg
 
 from shared.eventlog.port import EventLog
-from shared.projections.chronicle import Chronicle
-from shared.projections.filling import Archive, Counted, Filling, Progress, marks_of
-from shared.projections.projection import Connection, Projection
+from shared.projections.core.projection import Connection, Projection
+from shared.projections.parking.chronicle import Chronicle
+from shared.projections.versions.filling import Archive, Counted, Filling, Progress, marks_of
 
 APART: Final = frozenset({"lease", "parking_orders"})  # tables that say who works and on what, not what the log says
 

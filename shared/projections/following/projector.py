@@ -13,13 +13,13 @@ from typing import Any, Final
 import asyncpg
 
 from shared.eventlog.port import EventLog
-from shared.projections import checkpoint
-from shared.projections.at_least import AtLeast
-from shared.projections.checkpoint import COMMAND_S, CONNECT_S
-from shared.projections.chronicle import Chronicle
-from shared.projections.follow import AT_ONCE, BACKOFF_S, Pace, Worker
-from shared.projections.projection import Projection
-from shared.projections.status import DEFECT, PASSING, Status
+from shared.projections.core import checkpoint
+from shared.projections.core.at_least import AtLeast
+from shared.projections.core.checkpoint import COMMAND_S, CONNECT_S
+from shared.projections.core.projection import Projection
+from shared.projections.core.status import DEFECT, PASSING, Status
+from shared.projections.following.follow import AT_ONCE, BACKOFF_S, Pace, Worker
+from shared.projections.parking.chronicle import Chronicle
 
 SETTLE_S: Final = 10.0  # seconds in which a worker finds out whether it may run; with Postgres away it goes on trying behind `start`
 DRAIN_S: Final = 0.4  # seconds for the batch in hand: a batch takes milliseconds, the stop of all services has one second

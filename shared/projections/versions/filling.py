@@ -9,13 +9,14 @@ from typing import Final, TypeAlias
 
 from shared.eventlog.port import EventLog, Recorded
 from shared.events.commit import hash_of
-from shared.projections import checkpoint, parking
-from shared.projections.checkpoint import Checkpoint
-from shared.projections.chronicle import Chronicle, OnlyRead, Untold
-from shared.projections.follow import Archived, Connect, Worker, new_holder
-from shared.projections.history import link_of
-from shared.projections.projection import Connection, Projection
-from shared.projections.skipping import Skips
+from shared.projections.core import checkpoint
+from shared.projections.core.checkpoint import Checkpoint
+from shared.projections.core.history import link_of
+from shared.projections.core.projection import Connection, Projection
+from shared.projections.following.follow import Archived, Connect, Worker, new_holder
+from shared.projections.parking import parking
+from shared.projections.parking.chronicle import Chronicle, OnlyRead, Untold
+from shared.projections.parking.skipping import Skips
 
 ALONE: Final = 500  # commits a transaction while nobody reads the projection
 BESIDE: Final = 30  # and while somebody does: a filling takes twice as long then, but who reads finds the processor free in between

@@ -14,7 +14,7 @@ from typing import Final
 import asyncpg
 import msgspec
 
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 
 LEASE_S: Final = 2.0  # seconds without renewal after which another worker may take over: with its polling every half second, within 3 s
 CONNECT_S: Final = 5.0  # seconds to open a connection on loopback or in a cluster

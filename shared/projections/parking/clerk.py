@@ -11,15 +11,15 @@ from typing import Final
 import structlog
 
 from shared.eventlog.port import EventLog, LogError, Recorded
-from shared.projections import orders, parking
-from shared.projections.checkpoint import Lease, LeaseLost, lock, renew
-from shared.projections.chronicle import Chronicle
-from shared.projections.history import Heads, RefusedToRun
-from shared.projections.orders import RETRY, Order, Outcome
-from shared.projections.parking import Parked, StillFails
-from shared.projections.projection import Connection, Projection
-from shared.projections.skipping import Skips
-from shared.projections.status import PASSING
+from shared.projections.core.checkpoint import Lease, LeaseLost, lock, renew
+from shared.projections.core.history import Heads, RefusedToRun
+from shared.projections.core.projection import Connection, Projection
+from shared.projections.core.status import PASSING
+from shared.projections.parking import orders, parking
+from shared.projections.parking.chronicle import Chronicle
+from shared.projections.parking.orders import RETRY, Order, Outcome
+from shared.projections.parking.parking import Parked, StillFails
+from shared.projections.parking.skipping import Skips
 
 log = structlog.get_logger(__name__)
 

@@ -10,11 +10,11 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from shared.eventlog.port import EventLog
-from shared.projections import checkpoint
-from shared.projections.checkpoint import LEASE_S
-from shared.projections.history import RefusedToRun, check_against_log
-from shared.projections.projection import Connection
-from shared.projections.versions import RETIRED, Version, Versions
+from shared.projections.core import checkpoint
+from shared.projections.core.checkpoint import LEASE_S
+from shared.projections.core.history import RefusedToRun, check_against_log
+from shared.projections.core.projection import Connection
+from shared.projections.versions.versions import RETIRED, Version, Versions
 
 NOBODY: Final = "nobody_follows"
 

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from shared.projections.projection import Connection
+from shared.projections.core.projection import Connection
 
 RETRY: Final = "retry"
 SKIP: Final = "skip"

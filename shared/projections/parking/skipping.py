@@ -9,8 +9,8 @@ import msgspec
 
 from shared.eventlog.port import Recorded
 from shared.events.commit import hash_of
-from shared.projections.history import HistoryDiffers
-from shared.projections.projection import Connection
+from shared.projections.core.history import HistoryDiffers
+from shared.projections.core.projection import Connection
 
 _COLUMNS: Final = "aggregate, revision, hash, author, why, at"
 

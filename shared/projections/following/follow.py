@@ -23,13 +23,14 @@ import structlog
 
 from shared.eventlog.port import EventLog, LogBehind, LogError, Recorded
 from shared.events.commit import hash_of
-from shared.projections import checkpoint, parking, status
-from shared.projections.checkpoint import Checkpoint, Lease, LeaseLost
-from shared.projections.chronicle import Chronicle, Untold
-from shared.projections.clerk import Clerk
-from shared.projections.history import Heads, LogBehindCheckpoint, RefusedToRun, check_against_log
-from shared.projections.projection import UNAPPLICABLE, Connection, Projection
-from shared.projections.status import Status
+from shared.projections.core import checkpoint, status
+from shared.projections.core.checkpoint import Checkpoint, Lease, LeaseLost
+from shared.projections.core.history import Heads, LogBehindCheckpoint, RefusedToRun, check_against_log
+from shared.projections.core.projection import UNAPPLICABLE, Connection, Projection
+from shared.projections.core.status import Status
+from shared.projections.parking import parking
+from shared.projections.parking.chronicle import Chronicle, Untold
+from shared.projections.parking.clerk import Clerk
 
 log = structlog.get_logger(__name__)
 

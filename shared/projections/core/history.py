@@ -14,8 +14,8 @@ import msgspec
 from shared.eventlog.port import EventLog, Recorded
 from shared.events.address import from_subject
 from shared.events.commit import FIRST_PREV_HASH, hash_of
-from shared.projections.checkpoint import Checkpoint
-from shared.projections.projection import Connection
+from shared.projections.core.checkpoint import Checkpoint
+from shared.projections.core.projection import Connection
 
 SAMPLE: Final = 100  # of the log's oldest commits: none of them would be known if the log were another
 

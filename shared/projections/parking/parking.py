@@ -14,10 +14,10 @@ import structlog
 from shared.eventlog.port import EventLog, Recorded
 from shared.events.address import from_subject
 from shared.events.commit import hash_of
-from shared.projections import skipping
-from shared.projections.history import Heads, HistoryDiffers, link_of
-from shared.projections.projection import UNAPPLICABLE, Connection, Projection
-from shared.projections.skipping import Skips
+from shared.projections.core.history import Heads, HistoryDiffers, link_of
+from shared.projections.core.projection import UNAPPLICABLE, Connection, Projection
+from shared.projections.parking import skipping
+from shared.projections.parking.skipping import Skips
 
 log = structlog.get_logger(__name__)
 

@@ -16,13 +16,13 @@ import msgspec
 import structlog
 
 from shared.eventlog.port import EventLog
-from shared.projections import checkpoint
-from shared.projections.checkpoint import CONNECT_S
-from shared.projections.chronicle import Chronicle
-from shared.projections.filling import Archive, Counted, Filling, Progress, marks_of
-from shared.projections.history import LogBehindCheckpoint
-from shared.projections.projection import Connection, Projection
-from shared.projections.versions import Version, Versions
+from shared.projections.core import checkpoint
+from shared.projections.core.checkpoint import CONNECT_S
+from shared.projections.core.history import LogBehindCheckpoint
+from shared.projections.core.projection import Connection, Projection
+from shared.projections.parking.chronicle import Chronicle
+from shared.projections.versions.filling import Archive, Counted, Filling, Progress, marks_of
+from shared.projections.versions.versions import Version, Versions
 
 log = structlog.get_logger(__name__)
 

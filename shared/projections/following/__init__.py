@@ -1,0 +1,1 @@
+"""The loop that follows the log into rows, and its workers."""
