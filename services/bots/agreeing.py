@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from services.bots.hand_value import misere_danger
-from services.bots.memory import Memory
 from services.bots.prospects import misere_value
+from services.bots.recollection import Memory
 from services.bots.sight import HIGHER
 from shared.rules.deck.cards import CARD_NUMBER, DECK, SUIT_MASKS, card_numbers, mask_of
 from shared.rules.deck.contract import MISERE, STRAIN, STRAINS, TRICKS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from services.bots.memory import Memory
+from services.bots.recollection import Memory
 
 REVOKE: Final = "3.9.16"
 #: Events whose mark is called at once. A wrong discard is called when the contract is named with it (3.4.6).

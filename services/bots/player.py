@@ -9,7 +9,7 @@ import random
 from typing import Any
 
 from services.bots import agreeing, bidding, discarding, ducking, trick_play, whisting
-from services.bots.memory import Memory
+from services.bots.recollection import Memory
 from services.bots.sight import read
 from shared.rules.deck.cards import CARDS
 from shared.rules.deck.contract import ALL_PASS, MISERE

@@ -11,8 +11,8 @@ import structlog
 
 from services.bots.attention import calls
 from services.bots.client import Api, ApiProblem
-from services.bots.memory import Memory
 from services.bots.player import choose
+from services.bots.recollection import Memory
 
 OVER: Final = ("over", "refused")
 #: Refusals that leave the game as it is: by a rule or a lost race (409), or since the turn has moved on (412). The player looks again.

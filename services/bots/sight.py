@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from services.bots.memory import Memory
+from services.bots.recollection import Memory
 from shared.rules.deck.cards import CARD_NUMBER, DECK, SUIT_MASKS, SUITS, mask_of
 from shared.rules.deck.contract import STRAIN, STRAINS
 from shared.rules.deck.seats import hands_at_play

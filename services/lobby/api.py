@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from services.lobby.desk import Desk
 from services.lobby.players import HUMAN
-from services.lobby.views import Me, Person, SignedUp, Token
+from services.lobby.responses import Me, Person, SignedUp, Token
 from shared.eventlog.aggregates import RefusedAt
 from shared.web import auth
 from shared.web.auth import Caller

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from services.lobby.players import Players
-from services.lobby.reads import Reads
+from services.lobby.queries import Reads
 from services.lobby.tables import Tables
 from shared.eventlog.port import EventLog
 from shared.projections.core.at_least import AtLeast

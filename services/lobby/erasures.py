@@ -12,7 +12,7 @@ from typing import Final
 
 import structlog
 
-from services.lobby.reads import Reads
+from services.lobby.queries import Reads
 from services.lobby.vault import Vault
 from shared.eventlog.port import EventLog
 from shared.events.address import LOBBY_STREAMS

@@ -14,10 +14,10 @@ from services.lobby.erasure_api import erasure_routes
 from services.lobby.erasures import Erasures
 from services.lobby.passwords import Passwords
 from services.lobby.players import Players
-from services.lobby.progress import Progress
 from services.lobby.projection import LobbyRows
-from services.lobby.reads import Reads
+from services.lobby.queries import Reads
 from services.lobby.table_api import orders, seat_routes, table_routes
+from services.lobby.table_progress import Progress
 from services.lobby.tables import Tables
 from services.lobby.vault import Vault
 from shared.eventlog.jetstream import JetStreamLog

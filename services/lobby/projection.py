@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from services.lobby import progress, tables
+from services.lobby import table_progress, tables
 from services.lobby.tables import Table
 from shared.eventlog.port import Recorded
 from shared.events.commit import decode
@@ -31,7 +31,7 @@ CREATE INDEX IF NOT EXISTS tables_by_time ON tables (opened_at DESC, table_id DE
 CREATE TABLE IF NOT EXISTS players (player text PRIMARY KEY, name bytea NOT NULL, bot boolean NOT NULL);
 CREATE TABLE IF NOT EXISTS erased (player text PRIMARY KEY);
 """
-    + progress.DDL
+    + table_progress.DDL
 )
 _UPSERT: Final = """
 INSERT INTO tables (table_id, status, preset, public, wants_bots, opened_at, state) VALUES ($1, $2, $3, $4, $5, $6, $7)

@@ -12,12 +12,12 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from msgspec import Meta
 
-from services.lobby import progress
+from services.lobby import table_progress
 from services.lobby.desk import Desk
-from services.lobby.reads import Wanted
+from services.lobby.queries import Wanted
+from services.lobby.responses import Ready, Seated, TableList, TableView, people_of, status_of, view_of
 from services.lobby.tables import Order, Result, Table
 from services.lobby.terms import OpenTable, agree
-from services.lobby.views import Ready, Seated, TableList, TableView, people_of, status_of, view_of
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events.address import is_id
 from shared.projections.core.at_least import UnknownPosition
@@ -139,9 +139,9 @@ async def _shown(at: Desk, table: Table, position: str | None = None, patience: 
     """The view of `table`. Once all were ready its status is what its own log says, which this awaits `patience` seconds, or the rows."""
     known: list[str | None] = []
     if table.status == "starting":
-        now = await progress.status_now(at.log, table.id)
+        now = await table_progress.status_now(at.log, table.id)
         if now is None and patience:
-            now = await progress.status_when_begun(at.log, table.id, patience)
+            now = await table_progress.status_when_begun(at.log, table.id, patience)
         known = [now, await at.reads.progress(table.id)]
     return view_of(table, status_of(table, *known), await at.reads.names(people_of(table)), position)
 

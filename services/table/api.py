@@ -12,8 +12,8 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, JSONBody
 from litestar.response import Stream
 
-from services.table.frames import Reader
 from services.table.table import Tables, maker_of
+from services.table.viewer_stream import Reader
 from shared.eventlog import aggregates
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events import address

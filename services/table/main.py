@@ -10,13 +10,13 @@ import structlog
 from services.table.api import Desk, routes
 from services.table.clocks import Clocks
 from services.table.corrections_api import correction_routes
-from services.table.express import Express
-from services.table.frames import Reader
+from services.table.fast_path import Express
 from services.table.next_deals import NextDeals
 from services.table.openings import Openings
 from services.table.recording_api import recording_routes
 from services.table.running_tables import require_keys
 from services.table.table import Tables
+from services.table.viewer_stream import Reader
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.address import LOBBY_STREAMS
 from shared.events.keys import MasterKeys, UnknownKey

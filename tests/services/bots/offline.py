@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from services.bots.memory import Memory
 from services.bots.player import choose
+from services.bots.recollection import Memory
 from services.table.table import Table
 from services.table.view import view
 from shared.rules.convention.options import Convention

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from services.bots.attention import calls
-from services.bots.memory import Memory
 from services.bots.player import choose
+from services.bots.recollection import Memory
 from services.table.table import Table
 from services.table.view import view
 from shared.events.terms import Terms

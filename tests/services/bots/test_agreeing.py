@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from services.bots.agreeing import answer, remedy, safe_misere, sure_tricks
-from services.bots.memory import Memory
 from services.bots.player import choose
+from services.bots.recollection import Memory
 from services.bots.sight import HIGHER
 from services.table.table import Table
 from services.table.view import view

@@ -2,8 +2,8 @@
 
 import random
 
-from services.bots.memory import Memory
 from services.bots.player import choose
+from services.bots.recollection import Memory
 from services.bots.sight import read
 
 

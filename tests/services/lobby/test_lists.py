@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from services.lobby import progress
+from services.lobby import table_progress
 from services.lobby.database import Database
+from services.lobby.responses import status_of
 from services.lobby.tables import Table
-from services.lobby.views import status_of
 from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
 from shared.web.paging import to_cursor
 
@@ -141,7 +141,7 @@ async def test_the_table_is_first(settings, sign_up, table_service, monkeypatch)
     await table_service.open(table)
     await table_service.close(table)
     await until(lambda: listed(people[0], "?status=over"), [table])
-    late = progress.Progress(table_service.log, Database(settings.postgres_dsn), f"{settings.namespace}_lobby_v1")
+    late = table_progress.Progress(table_service.log, Database(settings.postgres_dsn), f"{settings.namespace}_lobby_v1")
     await late._database.open("SELECT 1")
     await late._write([(table, "playing", 1), (table, "over", 2)])
     await late._write([(table, "playing", 3)])
@@ -158,7 +158,7 @@ async def test_an_annulled_pulka_is_listed_as_that(sign_up, table_service, monke
     await until(lambda: listed(people[0], "?status=over"), [table])
     await table_service.write(table, ResultCorrected(1, ("1", "-1", "0"), "operator:desk", "why"))
     assert (await people[0].get(f"/tables/{table}"))["status"] == "over"
-    assert await progress.status_now(table_service.log, table) == "over"
+    assert await table_progress.status_now(table_service.log, table) == "over"
     await table_service.write(table, PulkaAnnulled("operator:desk", "why"))
     await until(lambda: listed(people[0], "?status=annulled"), [table])
     assert await listed(people[0], "?status=over") == []

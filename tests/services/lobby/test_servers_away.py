@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from services.lobby.database import Database
-from services.lobby.progress import Progress
+from services.lobby.table_progress import Progress
 from shared.eventlog.memory import MemoryLog
 from shared.events.address import TABLE_STREAMS
 

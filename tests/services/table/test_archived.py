@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from services.lobby.progress import status_in, status_now
-from services.table.frames import Reader
+from services.lobby.table_progress import status_in, status_now
 from services.table.table import Tables, begins_a_turn, deadline, next_deal
+from services.table.viewer_stream import Reader
 from shared.eventlog.aggregates import Nothing, RefusedAt, Request
 from shared.events.catalogue import encode_event
 from shared.events.commit import SCHEMA, Commit, decode, encode

@@ -10,8 +10,8 @@ import pytest
 
 from services.table.api import Desk, routes
 from services.table.corrections_api import correction_routes
-from services.table.frames import Reader
 from services.table.table import Turn, begins_a_turn, deadline, next_deal
+from services.table.viewer_stream import Reader
 from shared.events import address
 from shared.events.commit import Commit, decode
 from shared.events.keys import MasterKeys

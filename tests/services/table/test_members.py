@@ -19,8 +19,8 @@ from shared.rules.pulka import decider as match
 from shared.rules.pulka.members import AWAY
 from shared.web.problems import Problem
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
-from tests.services.table.test_frames import reader_of, token, told
 from tests.services.table.test_table import _hidden_cards, _without_contracts, _without_offers
+from tests.services.table.test_viewer_stream import reader_of, token, told
 
 YES = Answer(accept=True)
 

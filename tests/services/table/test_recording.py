@@ -10,9 +10,9 @@ import pytest
 
 from services.table.api import Desk, routes
 from services.table.corrections_api import correction_routes
-from services.table.frames import Reader
 from services.table.recording_api import recording_routes
 from services.table.table import Tables
+from services.table.viewer_stream import Reader
 from shared.eventlog.memory import MemoryLog
 from shared.events.address import TABLE_STREAMS, Address, new_id
 from shared.events.catalogue import decode_table_event, encode_event

@@ -7,8 +7,8 @@ from contextlib import aclosing
 import msgspec
 import pytest
 
-from services.table.frames import MissedCommit, Reader
 from services.table.table import deadline
+from services.table.viewer_stream import MissedCommit, Reader
 from shared.events.redaction import PublicCodec
 from shared.rules.pulka import decider as match
 from shared.web.auth import PLAY, READ, Caller

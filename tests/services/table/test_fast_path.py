@@ -9,8 +9,8 @@ import pytest
 from litestar.testing import AsyncTestClient
 
 from services.table.api import Desk, routes
-from services.table.express import Express
-from services.table.frames import Reader
+from services.table.fast_path import Express
+from services.table.viewer_stream import Reader
 from shared.events.redaction import PublicCodec
 from shared.web.application import build
 from shared.web.auth import PLAY, READ, Tokens

@@ -14,7 +14,7 @@ import msgspec
 
 from services.table.table import ARCHIVED, Table, Tables, fold, initial
 from services.table.view import view
-from services.table.viewing import Viewer, eye_at, viewer_of
+from services.table.viewers import Viewer, eye_at, viewer_of
 from shared.eventlog.aggregates import Loaded
 from shared.eventlog.port import Recorded, Unavailable
 from shared.events import address

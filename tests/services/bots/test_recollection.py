@@ -4,7 +4,7 @@ import random
 
 import msgspec
 
-from services.bots.memory import Memory
+from services.bots.recollection import Memory
 from shared.rules.convention.options import PRESETS
 from shared.rules.pulka import decider as match
 from tests.services.bots.offline import opened, play

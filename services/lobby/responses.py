@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from services.lobby.progress import RANK
 from services.lobby.projection import shown_status
+from services.lobby.table_progress import RANK
 from services.lobby.tables import Table
 from services.lobby.terms import ADJUDICATED
 
