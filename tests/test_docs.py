@@ -16,7 +16,7 @@ from msgspec.structs import fields
 from services.cli.serving.composition import SERVICES
 from shared.events.catalogue import LANGUAGE
 from shared.events.keys import MasterKeys
-from shared.rules.convention.options import PRESETS, AllPass, Convention, record
+from shared.rules.convention.options import PRESETS, AllPass, Convention, to_document
 from shared.rules.language.game_events import DealRevealed
 from shared.rules.language.moves import AnyMove
 from shared.rules.open_cards.document import solve_document
@@ -116,7 +116,7 @@ def test_the_presets_are_printed_in_full():
         row[0].strip("`"): [cell.strip("`") for cell in row[1:]] for row in table if row[0] != "---" and not row[0].startswith("---")
     }
     for place, name in enumerate(names):
-        options = record(PRESETS[name])
+        options = to_document(PRESETS[name])
         inner = options.pop("all_pass")
         whole = options | {f"all_pass.{option}": value for option, value in inner.items()}
         assert printed.keys() == whole.keys() - {"preset", "version"}

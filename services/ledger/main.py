@@ -21,7 +21,7 @@ from services.ledger.desk.readers import Readers
 from services.ledger.desk.table_api import table_routes
 from services.ledger.exports.export_api import export_routes
 from services.ledger.own.own_events import OwnEvents
-from services.ledger.own.parked import ParkingRecord
+from services.ledger.own.parked import ParkingChronicle
 from services.ledger.own.switches import announce
 from services.ledger.players import rating_rows
 from services.ledger.players.players_api import rating_routes, stats_routes
@@ -113,7 +113,7 @@ class Ledger:
             versions,
             pace=PACE,
             announce=switched,
-            chronicle=ParkingRecord(own_events, books.name),
+            chronicle=ParkingChronicle(own_events, books.name),
             stage=rating_rows.recompute,
             beside=lambda schema: RatingKeeper(settings.postgres_dsn, schema),
             archive=partial(archived_in, self._log, settings),

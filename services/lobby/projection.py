@@ -9,7 +9,7 @@ import msgspec
 
 from services.lobby import table_progress, tables
 from services.lobby.tables import Table
-from shared.eventlog.port import Recorded
+from shared.eventlog.port import Stored
 from shared.events.commit import decode
 from shared.events.lobby_events import PlayerErased, PlayerSignedUp
 from shared.events.sealing import LobbyCodec
@@ -52,7 +52,7 @@ class LobbyRows:
     def __init__(self) -> None:
         self._codec = LobbyCodec()
 
-    async def apply(self, connection: Connection, batch: Sequence[Recorded]) -> None:
+    async def apply(self, connection: Connection, batch: Sequence[Stored]) -> None:
         """Fold `batch` into the rows."""
         ids = list({recorded.address.id for recorded in batch if recorded.address.kind == "table"})
         rows = await connection.fetch("SELECT table_id, state FROM tables WHERE table_id = ANY($1)", ids) if ids else []

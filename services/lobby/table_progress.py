@@ -16,7 +16,7 @@ from typing import Any, Final
 import structlog
 
 from services.lobby.database import Database
-from shared.eventlog.port import EventLog, Recorded
+from shared.eventlog.port import EventLog, Stored
 from shared.events import address
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
@@ -48,7 +48,7 @@ ON CONFLICT (stream) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence
 log = structlog.get_logger(__name__)
 
 
-def status_in(recorded: Recorded) -> tuple[str, int] | None:
+def status_in(recorded: Stored) -> tuple[str, int] | None:
     """The status that this commit of a table brings, and its time; None when it brings none."""
     if not any(mark in recorded.data for mark in _MARKS):
         return None

@@ -85,7 +85,7 @@ def agree(wanted: OpenTable) -> Terms | Refused:
     }
     if wanted.stake is not None:
         terms["stake"] = written(read_stake(wanted.stake, "stake"))
-    return Terms(conventions.record(convention), wanted.players, target, terms, wanted.bots)
+    return Terms(conventions.to_document(convention), wanted.players, target, terms, wanted.bots)
 
 
 def _adjudicated(wanted: OpenTable) -> dict[str, Any]:

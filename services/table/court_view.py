@@ -44,10 +44,10 @@ def court_view(pulka: Pulka) -> dict[str, Any] | None:
 
 def _paper(pulka: Pulka) -> dict[str, Any] | None:
     """The last deal's entries where each keeps his own columns: what is due and what was written; until when nobody knows before."""
-    paper = pulka.paper
-    if paper is None:
+    kept = pulka.kept_sheet
+    if kept is None:
         return None
-    return {"deal": paper.deal, "open": paper.open, "due": _lines(paper.due), "written": _lines(paper.wrote)}
+    return {"deal": kept.deal, "open": kept.open, "due": _lines(kept.due), "written": _lines(kept.wrote)}
 
 
 def _lines(lines: Lines) -> list[dict[str, Any]]:

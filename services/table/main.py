@@ -11,9 +11,9 @@ from services.table.api import Desk, routes
 from services.table.clocks import Clocks
 from services.table.corrections_api import correction_routes
 from services.table.fast_path import Express
+from services.table.import_api import import_routes
 from services.table.next_deals import NextDeals
 from services.table.openings import Openings
-from services.table.recording_api import recording_routes
 from services.table.running_tables import require_keys
 from services.table.table import Tables
 from services.table.viewer_stream import Reader
@@ -42,7 +42,7 @@ def create(settings: Settings) -> Service:
     run = _Run(settings)
     return Service(
         name="table",
-        routes=[*routes(run.desk), *correction_routes(run.desk), *recording_routes(run.desk)],
+        routes=[*routes(run.desk), *correction_routes(run.desk), *import_routes(run.desk)],
         express=partial(Express, run.desk),
         start=run.start,
         drain=run.drain,

@@ -13,13 +13,13 @@ import structlog
 
 from services.table import running_tables
 from services.table.table import Result, Tables, shortest_turn
-from shared.eventlog.port import Recorded
+from shared.eventlog.port import Stored
 from shared.events.commit import decode
 from shared.events.lobby_events import TableFilled
 from shared.events.terms import read as read_terms
 from shared.events.upcast import stored_lobby_events
 from shared.projections.core.projection import Connection
-from shared.rules.convention.options import from_record
+from shared.rules.convention.options import from_document
 from shared.rules.deck.seats import FEWEST, MOST
 from shared.rules.language.refusal import Malformed, Refused
 from shared.rules.pulka.decider import OpenPulka
@@ -39,13 +39,13 @@ class Openings:
         self._clock = clock
         self._opened = opened
 
-    async def apply(self, connection: Connection, batch: Sequence[Recorded]) -> None:
+    async def apply(self, connection: Connection, batch: Sequence[Stored]) -> None:
         """Open what `batch` filled; the log's errors pass through, and the batch comes again."""
         for recorded in batch:
             if recorded.address.kind == "table":
                 await self._apply(connection, recorded)
 
-    async def _apply(self, connection: Connection, recorded: Recorded) -> None:
+    async def _apply(self, connection: Connection, recorded: Stored) -> None:
         for event in stored_lobby_events(decode(recorded.data)):
             if isinstance(event, TableFilled):
                 table_id, cause = recorded.address.id, recorded.position
@@ -61,7 +61,7 @@ class Openings:
 def opening(filled: TableFilled, lot: int, draw_seed: str = "") -> OpenPulka | Refused:
     """The command that the lobby's terms amount to; `lot` draws the first dealer (3.2.1), `draw_seed` shuffles for the seats (3.1.1)."""
     try:
-        convention = from_record(filled.convention)
+        convention = from_document(filled.convention)
     except Malformed as malformed:
         return Refused("malformed", "5.4.4", str(malformed))
     if not FEWEST <= filled.players <= MOST or len(filled.seats) != filled.players or len(set(filled.seats)) != filled.players:

@@ -14,9 +14,9 @@ import msgspec
 from services.table.court_view import court_view, talon, talon_seen
 from services.table.table import Table, deadline
 from shared.rules.adjudicated.court import ARBITER, AnyDeal, Court, Maker, game_of
-from shared.rules.convention.options import record
+from shared.rules.convention.options import to_document
 from shared.rules.deal import exposed
-from shared.rules.deal.incidents import Claim, Invitation, Proposal, Question
+from shared.rules.deal.incidents import Invitation, OpenClaim, Proposal, Question
 from shared.rules.deal.position import NOBODY, Course
 from shared.rules.deck.cards import CARD_NUMBER, CARDS, DECK, hand_text, mask_of
 from shared.rules.deck.seats import hand_count
@@ -59,7 +59,7 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
         "target": pulka.target,
         "stake": table.terms.stake,
         "seating": table.terms.seating,
-        "convention": record(pulka.convention),
+        "convention": to_document(pulka.convention),
         "deal": pulka.number,
         "dealer": pulka.dealer,
         "commitment": pulka.commitment or None,
@@ -160,7 +160,7 @@ def _call(call: BidMade) -> dict[str, Any]:
 def _face_up(deal: AnyDeal, owner: int) -> int:
     """The cards of `owner` that lie exposed, or were shown: with a claim that waits for an answer, or before the play (3.9.15)."""
     lying = exposed.lying(game_of(deal), owner)
-    shown = deal.pending.hand if isinstance(deal.pending, Claim) else 0
+    shown = deal.pending.hand if isinstance(deal.pending, OpenClaim) else 0
     for seat, cards in deal.shown if isinstance(deal, Court) else ():
         shown |= mask_of(cards) if seat == owner else 0
     return lying | shown & deal.held(owner)
@@ -169,7 +169,7 @@ def _face_up(deal: AnyDeal, owner: int) -> int:
 def pending(deal: AnyDeal) -> dict[str, Any] | None:
     """What waits for an answer, the same for everybody (docs/formats.md: Table): what it is, whose, and who is asked, in order."""
     match deal.pending:
-        case Claim(seat=seat, tricks=tricks, line=line, waiting=waiting):
+        case OpenClaim(seat=seat, tricks=tricks, line=line, waiting=waiting):
             return {"what": "claim", "seat": seat, "tricks": tricks, "line": [CARDS[card] for card in line], "asked": list(waiting)}
         case Proposal(seat=seat, what=what, tricks=proposed, trick=number, waiting=waiting):
             figures = {"tricks": list(proposed), "trick": number}

@@ -16,7 +16,7 @@ from services.table.table import ARCHIVED, Table, Tables, fold, initial
 from services.table.view import view
 from services.table.viewers import Viewer, eye_at, viewer_of
 from shared.eventlog.aggregates import Loaded
-from shared.eventlog.port import Recorded, Unavailable
+from shared.eventlog.port import Stored, Unavailable
 from shared.events import address
 from shared.events.commit import Commit, decode, hash_of
 from shared.events.redaction import PublicCodec
@@ -54,7 +54,7 @@ class Seen(msgspec.Struct, frozen=True):
 
     table: Table
     sequence: int
-    rest: tuple[Recorded, ...] = ()
+    rest: tuple[Stored, ...] = ()
 
 
 class MissedCommit(Exception):
@@ -132,7 +132,7 @@ class Reader:
     async def _stream(
         self, table_id: str, caller: Caller | None, viewer: Viewer, seen: Seen, *, follow: bool
     ) -> AsyncGenerator[Frame, None]:
-        table, waiting = seen.table, deque[tuple[Recorded, int, Maker | None]]()
+        table, waiting = seen.table, deque[tuple[Stored, int, Maker | None]]()
         present = self._enter(table_id, eye_at(seen.table, caller))
         try:
             yield Frame("view", _encode(self._view(seen, viewer, caller)), table.revision)
@@ -153,7 +153,7 @@ class Reader:
         finally:
             self._leave(table_id, present)
 
-    async def _commits(self, table_id: str, seen: Seen, *, follow: bool) -> AsyncGenerator[Recorded, None]:
+    async def _commits(self, table_id: str, seen: Seen, *, follow: bool) -> AsyncGenerator[Stored, None]:
         for recorded in seen.rest:
             yield recorded
         if follow:
@@ -190,11 +190,11 @@ class Reader:
         shown = view(seen.table, eye_at(seen.table, caller), position, self._clock(), self.presence.of(seen.table))
         return shown | {"delay_deals": viewer.delay_deals}
 
-    def _commit_frame(self, recorded: Recorded, eye: Maker | None) -> Frame:
+    def _commit_frame(self, recorded: Stored, eye: Maker | None) -> Frame:
         commit = decode(recorded.data)
         return Frame("commit", _encode(self.shown(commit, hash_of(recorded.data), recorded.position, eye)), commit.revision)
 
-    def _folded(self, table: Table, recorded: Recorded) -> Table:
+    def _folded(self, table: Table, recorded: Stored) -> Table:
         commit = decode(recorded.data)
         return fold(table, commit, self._tables.codec.open(commit))
 

@@ -28,7 +28,7 @@ from shared.eventlog.decisions import (
     S,
     command_key,
 )
-from shared.eventlog.port import Conflict, EventLog, Recorded
+from shared.eventlog.port import Conflict, EventLog, Stored
 from shared.events.address import Address
 from shared.events.commit import SCHEMA, Commit, decode, encode, hash_of
 from shared.rules.language.refusal import Refused
@@ -247,7 +247,7 @@ class Aggregates(Generic[S, E]):
             raise Mismatch(revision)
         return msgspec.structs.replace(committed, repeated=True)
 
-    async def _read(self, address: Address, head: Recorded | None = None) -> _Folded[S, E]:
+    async def _read(self, address: Address, head: Stored | None = None) -> _Folded[S, E]:
         """Fold the log from its beginning, at least up to `head`."""
         records = await self._log.read(address, until=head.sequence if head else 0)
         folded = self._advance_guarded(self._empty(address), records)
@@ -264,7 +264,7 @@ class Aggregates(Generic[S, E]):
         records = await self._log.read(loaded.address, after=loaded.sequence, until=head.sequence if head else 0)
         return self._remember(self._advance_guarded(folded, records))
 
-    def _check_not_behind(self, folded: _Folded[S, E], head: Recorded | None) -> None:
+    def _check_not_behind(self, folded: _Folded[S, E], head: Stored | None) -> None:
         """Refuse a leader that knows less than it acknowledged, or another history; the copy is kept as the witness."""
         if folded.last is not None and (head is None or head.sequence <= folded.loaded.sequence) and head != folded.last.recorded:
             self._remember(folded)
@@ -273,7 +273,7 @@ class Aggregates(Generic[S, E]):
     def _empty(self, address: Address) -> _Folded[S, E]:
         return _Folded(Loaded(address, self._initial(address)))
 
-    def _advance_guarded(self, folded: _Folded[S, E], records: list[Recorded] | tuple[Recorded, ...]) -> _Folded[S, E]:
+    def _advance_guarded(self, folded: _Folded[S, E], records: list[Stored] | tuple[Stored, ...]) -> _Folded[S, E]:
         """Fold stored commits; one that cannot be folded leaves nothing cached."""
         try:
             for recorded in records:
@@ -284,7 +284,7 @@ class Aggregates(Generic[S, E]):
             raise
         return folded
 
-    def _advance(self, folded: _Folded[S, E], recorded: Recorded, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
+    def _advance(self, folded: _Folded[S, E], recorded: Stored, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
         before = folded.loaded
         if commit.aggregate == before.address.subject and commit.revision > before.revision and self._alone(events):
             return self._begun_with(recorded, commit, events)
@@ -298,7 +298,7 @@ class Aggregates(Generic[S, E]):
         keys = folded.keys + command_key(commit.actor, commit.command_id)
         return _Folded(after, Committed(recorded, commit, own_hash, events, after), keys)
 
-    def _begun_with(self, recorded: Recorded, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
+    def _begun_with(self, recorded: Stored, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
         """An aggregate of whose commits only the last is there, or soon will be; and no command is remembered that cannot be answered."""
         own_hash, state = hash_of(recorded.data), self._fold(self._initial(recorded.address), commit, events)
         after = Loaded(recorded.address, state, commit.revision, recorded.sequence, own_hash, commit.at)

@@ -8,7 +8,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 import msgspec
 
-from shared.eventlog.port import Recorded
+from shared.eventlog.port import Stored
 from shared.events.address import Address
 from shared.events.commit import FIRST_PREV_HASH, Commit
 from shared.rules.language.refusal import Refused
@@ -73,7 +73,7 @@ class Committed(msgspec.Struct, Generic[S, E], frozen=True):
     `repeated`: this command had been decided before; all of it, `loaded` too, is as it was then.
     """
 
-    recorded: Recorded
+    recorded: Stored
     commit: Commit
     hash: str
     events: tuple[E, ...]

@@ -19,8 +19,8 @@ from shared.eventlog.port import (
     CommitTooLarge,
     Conflict,
     OutcomeUnknown,
-    Recorded,
     StorageFull,
+    Stored,
     Unavailable,
     is_repeat,
 )
@@ -71,7 +71,7 @@ class JetStreamLog:
         self._live = Live(connection, namespace, self._reader)
         self._writers: dict[str, GroupCommit] = {}
 
-    async def append(self, address: Address, data: bytes, expected: int) -> Recorded:
+    async def append(self, address: Address, data: bytes, expected: int) -> Stored:
         """See `EventLog.append`."""
         own = decode_head(data)
         if len(data) > MAX_COMMIT_BYTES:
@@ -82,7 +82,7 @@ class JetStreamLog:
         while True:
             try:
                 sequence = await self._writer(address).store(self._namespace.subject(address), data, expected)
-                return Recorded(address, address.stream, sequence, own.revision, data)
+                return Stored(address, address.stream, sequence, own.revision, data)
             except ApiError as refused:
                 self._weigh(refused, attempts)
                 lost_race = refused.err_code in CONFLICT
@@ -108,7 +108,7 @@ class JetStreamLog:
         elif refused.err_code not in CONFLICT and refused.code != NO_LEADER:
             raise Unavailable(f"refused: {refused}") from refused  # a fault of the set-up: a foreign stream, a missing right
 
-    async def _look_up(self, address: Address, own: CommitHead, expected: int, attempts: _Attempts) -> Recorded | None:
+    async def _look_up(self, address: Address, own: CommitHead, expected: int, attempts: _Attempts) -> Stored | None:
         """What became of a try: the stored commit, `Conflict`, or None when it is not there (yet) and the same bytes may be sent again.
 
         Sending them again is safe: the expectation lets one of the copies in, whenever they arrive.
@@ -142,19 +142,19 @@ class JetStreamLog:
             writer = self._writers[address.stream] = GroupCommit(self._connection)
         return writer
 
-    async def head(self, address: Address) -> Recorded | None:
+    async def head(self, address: Address) -> Stored | None:
         """See `EventLog.head`."""
         return await self._reader.head(address)
 
-    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Recorded]:
+    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """See `EventLog.read`."""
         return await self._reader.read(address, after, until)
 
-    def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Recorded], None]:
+    def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Stored], None]:
         """See `EventLog.follow`."""
         return pull.follow(self._connection, self._namespace, stream, after, batch, self._heartbeat)
 
-    def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Recorded, None]:
+    def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Stored, None]:
         """See `EventLog.watch`."""
         return self._live.watch(address, after)
 

@@ -16,7 +16,7 @@ import structlog
 from nats.aio.msg import Msg
 
 from shared.eventlog.connection import Connection, header
-from shared.eventlog.port import Recorded, Unavailable
+from shared.eventlog.port import Stored, Unavailable
 from shared.eventlog.reading import PREVIOUS, SEQUENCE, Reader
 from shared.eventlog.streams import Namespace
 from shared.events.address import Address
@@ -32,7 +32,7 @@ PAUSE_SECONDS: Final = 0.1  # before the next try to read
 class _Seen(msgspec.Struct, frozen=True):
     """A live commit and the sequence of the one before it in the same aggregate."""
 
-    recorded: Recorded
+    recorded: Stored
     previous: int
 
 
@@ -74,7 +74,7 @@ class _Channel:
         """Hand one live commit to every watcher."""
         try:
             sequence, previous = int(header(message, SEQUENCE)), int(header(message, PREVIOUS))
-            recorded = Recorded(self.address, self.address.stream, sequence, decode_head(message.data).revision, message.data)
+            recorded = Stored(self.address, self.address.stream, sequence, decode_head(message.data).revision, message.data)
         except (ValueError, msgspec.DecodeError):
             log.warning("live_message_unreadable", aggregate=self.address.subject)  # nothing that a stream republished looks like this
             return
@@ -99,7 +99,7 @@ class Live:
             for watcher in channel.watchers:
                 watcher.lose()
 
-    async def watch(self, address: Address, after: int) -> AsyncGenerator[Recorded, None]:
+    async def watch(self, address: Address, after: int) -> AsyncGenerator[Stored, None]:
         """See `EventLog.watch`."""
         watcher = _Watcher()
         watcher.lost = True  # the log first
@@ -136,7 +136,7 @@ class Live:
             if channel.leave is not None:
                 await channel.leave()
 
-    async def _from_log(self, watcher: _Watcher, address: Address, after: int) -> list[Recorded]:
+    async def _from_log(self, watcher: _Watcher, address: Address, after: int) -> list[Stored]:
         """What the leader knows above `after`. Live commits that come meanwhile wait, and those read here are passed over later."""
         while True:
             await self._connection.wait_connected()

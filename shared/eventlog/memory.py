@@ -16,8 +16,8 @@ from shared.eventlog.port import (
     Conflict,
     LogBehind,
     OutcomeUnknown,
-    Recorded,
     StorageFull,
+    Stored,
     Unavailable,
     is_repeat,
 )
@@ -30,17 +30,17 @@ class MemoryStore:
 
     def __init__(self, max_bytes: int | None = None) -> None:
         self.max_bytes = max_bytes
-        self._streams: dict[str, list[Recorded]] = {}
-        self._aggregates: dict[Address, list[Recorded]] = {}
+        self._streams: dict[str, list[Stored]] = {}
+        self._aggregates: dict[Address, list[Stored]] = {}
         self._last: dict[str, int] = {}
         self._bytes: dict[str, int] = {}
         self._changed = asyncio.Event()
 
-    def stream(self, name: str) -> list[Recorded]:
+    def stream(self, name: str) -> list[Stored]:
         """The commits of one stream, oldest first."""
         return self._streams.get(name, [])
 
-    def aggregate(self, address: Address) -> list[Recorded]:
+    def aggregate(self, address: Address) -> list[Stored]:
         """The commits of one aggregate, oldest first."""
         return self._aggregates.get(address, [])
 
@@ -48,13 +48,13 @@ class MemoryStore:
         """The sequence of the newest commit that was ever stored in `name`."""
         return self._last.get(name, 0)
 
-    def store(self, address: Address, data: bytes, revision: int) -> Recorded:
+    def store(self, address: Address, data: bytes, revision: int) -> Stored:
         """Write one commit at the end of its stream; raises `StorageFull`."""
         name = address.stream
         used = self._bytes.get(name, 0) + len(data)
         if self.max_bytes is not None and used > self.max_bytes:
             raise StorageFull(f"{name} holds {self.max_bytes} bytes at most")
-        recorded = Recorded(address, name, self._last.get(name, 0) + 1, revision, data)
+        recorded = Stored(address, name, self._last.get(name, 0) + 1, revision, data)
         self._bytes[name] = used
         self._last[name] = recorded.sequence
         self._streams.setdefault(name, []).append(recorded)
@@ -113,7 +113,7 @@ class MemoryLog:
         """Let one more append end unknown; `written` says what really happened."""
         self._lost_acks.append(written)
 
-    async def append(self, address: Address, data: bytes, expected: int) -> Recorded:
+    async def append(self, address: Address, data: bytes, expected: int) -> Stored:
         """See `EventLog.append`."""
         own = decode_head(data)
         if len(data) > MAX_COMMIT_BYTES:
@@ -131,19 +131,19 @@ class MemoryLog:
             raise OutcomeUnknown("the ack was lost")
         return self.store.store(address, data, own.revision)
 
-    async def head(self, address: Address) -> Recorded | None:
+    async def head(self, address: Address) -> Stored | None:
         """See `EventLog.head`."""
         self._check()
         await asyncio.sleep(0)  # see append
         return self._head(address)
 
-    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Recorded]:  # noqa: ARG002 - never lags, so `until` asks nothing
+    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:  # noqa: ARG002 - never lags, so `until` asks nothing
         """See `EventLog.read`."""
         self._check()
         await asyncio.sleep(0)  # see append
         return [recorded for recorded in self.store.aggregate(address) if recorded.sequence > after]
 
-    async def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Recorded], None]:
+    async def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Stored], None]:
         """See `EventLog.follow`."""
         while not self._closed:
             if self._connected and self.store.last_sequence(stream) < after:
@@ -156,7 +156,7 @@ class MemoryLog:
                 yield []
         raise Unavailable("closed")
 
-    async def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Recorded, None]:
+    async def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Stored, None]:
         """See `EventLog.watch`."""
         while not self._closed:
             found = [recorded for recorded in self.store.aggregate(address) if recorded.sequence > after] if self._connected else []
@@ -204,6 +204,6 @@ class MemoryLog:
         if not self._connected:
             raise Unavailable("not connected")
 
-    def _head(self, address: Address) -> Recorded | None:
+    def _head(self, address: Address) -> Stored | None:
         commits = self.store.aggregate(address)
         return commits[-1] if commits else None

@@ -15,7 +15,7 @@ FOLLOW_BATCH: Final = 500  # commits a batch: one database transaction of a proj
 HEARTBEAT_SECONDS: Final = 2.0  # `follow` promises a sign of life every five seconds; two leave room for a slow loop
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class Stored(msgspec.Struct, frozen=True):
     """One commit as it lies in the log. `sequence` counts within `stream`; `revision` within the aggregate, from 1."""
 
     address: Address
@@ -37,7 +37,7 @@ class LogError(Exception):
 class Conflict(LogError):
     """Somebody else was first; `head` is the aggregate's last commit as the leader knows it."""
 
-    def __init__(self, head: Recorded | None) -> None:
+    def __init__(self, head: Stored | None) -> None:
         super().__init__("the aggregate has moved on")
         self.head = head
 
@@ -70,7 +70,7 @@ class NotPermitted(LogError):
     """This user of the log may not do that; nothing was done."""
 
 
-def is_repeat(head: Recorded | None, own: CommitHead) -> bool:
+def is_repeat(head: Stored | None, own: CommitHead) -> bool:
     """Whether `head` is the commit `own`: of the same command at the same revision; another instance may have sealed it to other bytes."""
     if head is None or head.revision != own.revision:
         return False
@@ -81,7 +81,7 @@ def is_repeat(head: Recorded | None, own: CommitHead) -> bool:
 class EventLog(Protocol):
     """What both adapters promise; `tests/contracts` holds them to it."""
 
-    async def append(self, address: Address, data: bytes, expected: int) -> Recorded:
+    async def append(self, address: Address, data: bytes, expected: int) -> Stored:
         """Store one encoded commit durably, if the aggregate's last commit is the one at stream sequence `expected` (0: none).
 
         Returns the stored commit. A repeat of the very same commit (command id, actor and revision of the head) returns the head instead of
@@ -90,18 +90,18 @@ class EventLog(Protocol):
         """
         ...
 
-    async def head(self, address: Address) -> Recorded | None:
+    async def head(self, address: Address) -> Stored | None:
         """The aggregate's last commit, asked at the leader: never stale. Raises `Unavailable`."""
         ...
 
-    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Recorded]:
+    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """The aggregate's commits with stream sequence above `after`, in order; may lag the leader, but not behind sequence `until`.
 
         Raises `Unavailable`.
         """
         ...
 
-    def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Recorded], None]:
+    def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Stored], None]:
         """Every commit of `stream` after `after`, in order, for ever, in batches of at most `batch`.
 
         An empty batch is a sign of life, at least every five seconds; none comes while the log is away. Gaps in the sequence (archived
@@ -109,7 +109,7 @@ class EventLog(Protocol):
         """
         ...
 
-    def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Recorded, None]:
+    def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Stored, None]:
         """One aggregate's commits with sequence above `after`, first from the log, then live as they are stored, without gap or repeat.
 
         Reconnects by itself; raises `Unavailable` once the log is closed. Close it (`aclosing`) when done.

@@ -18,7 +18,7 @@ import structlog
 from nats.aio.msg import Msg
 
 from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer, header, status_of
-from shared.eventlog.port import LogBehind, Recorded, Unavailable
+from shared.eventlog.port import LogBehind, Stored, Unavailable
 from shared.eventlog.reading import Reader
 from shared.eventlog.streams import Namespace
 from shared.events.commit import decode_head
@@ -42,7 +42,7 @@ ACK_TOKENS: Final = 9  # $JS.ACK.stream.consumer.delivered.sequence.count.time.p
 
 async def follow(
     connection: Connection, namespace: Namespace, stream: str, after: int, batch: int, heartbeat: float
-) -> AsyncGenerator[list[Recorded], None]:
+) -> AsyncGenerator[list[Stored], None]:
     """See `EventLog.follow`. One consumer after another, each from where the one before got to."""
     reader = Reader(connection, namespace)
     pause = FIRST_PAUSE_SECONDS
@@ -91,7 +91,7 @@ class _Consumer:
         self._asked = 0  # messages that the server may still send unasked
         self._count = 0  # messages that this consumer has sent
 
-    async def batches(self) -> AsyncGenerator[list[Recorded], None]:
+    async def batches(self) -> AsyncGenerator[list[Stored], None]:
         """What comes, in order; an empty list for a heartbeat. Raises `Unanswered` when something is missing or nothing comes any more."""
         losses = self._connection.losses
         leave = await self._connection.subscribe(self._inbox, self._deliver)
@@ -125,9 +125,9 @@ class _Consumer:
         except TimeoutError:
             raise Unanswered("no heartbeat") from None
 
-    def _take(self) -> tuple[list[Recorded], bool]:
+    def _take(self) -> tuple[list[Stored], bool]:
         """At most a batch of what has arrived, and whether there was a heartbeat."""
-        commits: list[Recorded] = []
+        commits: list[Stored] = []
         beat = False
         while self._arrived and len(commits) < self._batch:
             message = self._arrived.popleft()
@@ -142,7 +142,7 @@ class _Consumer:
                 raise Unanswered(f"the consumer ended: {status} {header(message, 'Description')}")
         return commits, beat
 
-    def _recorded(self, message: Msg) -> Recorded:
+    def _recorded(self, message: Msg) -> Stored:
         tokens = message.reply.split(".")
         place = ACK_TOKENS - 4 if len(tokens) == ACK_TOKENS else ACK_TOKENS - 2
         sequence, count = int(tokens[place]), int(tokens[place + 1])
@@ -151,7 +151,7 @@ class _Consumer:
         if count != self._count or sequence <= self._after:
             raise Unanswered(f"message {self._count} of the consumer is missing")
         self._after = sequence
-        return Recorded(self._namespace.address(message.subject), self._stream, sequence, decode_head(message.data).revision, message.data)
+        return Stored(self._namespace.address(message.subject), self._stream, sequence, decode_head(message.data).revision, message.data)
 
     async def _make(self) -> None:
         configuration = {

@@ -15,7 +15,7 @@ import msgspec
 from nats.aio.msg import Msg
 
 from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer, header, status_of
-from shared.eventlog.port import NotPermitted, Recorded, Unavailable
+from shared.eventlog.port import NotPermitted, Stored, Unavailable
 from shared.eventlog.streams import Namespace
 from shared.events.address import Address
 from shared.events.commit import decode_head
@@ -68,7 +68,7 @@ class Reader:
         self._namespace = namespace
         self._batches = asyncio.Semaphore(BATCHES_AT_ONCE)
 
-    async def head(self, address: Address, seconds: float = PATIENCE_SECONDS) -> Recorded | None:
+    async def head(self, address: Address, seconds: float = PATIENCE_SECONDS) -> Stored | None:
         """The aggregate's last commit, asked at the stream's leader."""
         return await self._at_leader(address, {"last_by_subj": self._namespace.subject(address)}, seconds)
 
@@ -82,9 +82,9 @@ class Reader:
         message = await self._message(stream, {"seq": after + 1, "next_by_subj": ">"}, PATIENCE_SECONDS)
         return 0 if message is None else message.seq
 
-    async def read(self, address: Address, after: int, until: int) -> list[Recorded]:
+    async def read(self, address: Address, after: int, until: int) -> list[Stored]:
         """The aggregate's commits above sequence `after`, in order, at least up to `until`."""
-        found: list[Recorded] = []
+        found: list[Stored] = []
         while True:
             part, more = await self._in_turn(address, after)
             found += part
@@ -120,12 +120,12 @@ class Reader:
         except (ApiError, Unsent) as cause:
             raise Unavailable(str(cause)) from cause
 
-    async def _at_leader(self, address: Address, query: dict[str, Any], seconds: float) -> Recorded | None:
+    async def _at_leader(self, address: Address, query: dict[str, Any], seconds: float) -> Stored | None:
         message = await self._message(address.stream, query, seconds)
         if message is None:
             return None
         data = b64decode(message.data)
-        return Recorded(address, address.stream, message.seq, decode_head(data).revision, data)
+        return Stored(address, address.stream, message.seq, decode_head(data).revision, data)
 
     async def _message(self, stream: str, query: dict[str, Any], seconds: float) -> _Stored | None:
         try:
@@ -154,7 +154,7 @@ class Reader:
                     raise
             await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _in_turn(self, address: Address, after: int) -> tuple[list[Recorded], bool]:
+    async def _in_turn(self, address: Address, after: int) -> tuple[list[Stored], bool]:
         """One direct get, when there is room for what it brings."""
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
@@ -166,7 +166,7 @@ class Reader:
         finally:
             self._batches.release()
 
-    async def _direct_patiently(self, address: Address, after: int) -> tuple[list[Recorded], bool]:
+    async def _direct_patiently(self, address: Address, after: int) -> tuple[list[Stored], bool]:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + PATIENCE_SECONDS
         while True:
@@ -179,11 +179,11 @@ class Reader:
                     raise Unavailable(str(cause)) from cause
             await asyncio.sleep(PAUSE_SECONDS)
 
-    async def _direct(self, address: Address, after: int) -> tuple[list[Recorded], bool]:
+    async def _direct(self, address: Address, after: int) -> tuple[list[Stored], bool]:
         """One batch from any replica, and whether there is more."""
         query = {"seq": after + 1, "next_by_subj": self._namespace.subject(address), "batch": BATCH, "max_bytes": BATCH_BYTES}
         done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        found: list[Recorded] = []
+        found: list[Stored] = []
 
         def deliver(message: Msg) -> None:
             status = status_of(message)
@@ -206,5 +206,5 @@ class Reader:
         return found, done.result()
 
     @staticmethod
-    def _recorded(address: Address, message: Msg) -> Recorded:
-        return Recorded(address, address.stream, int(header(message, SEQUENCE)), decode_head(message.data).revision, message.data)
+    def _recorded(address: Address, message: Msg) -> Stored:
+        return Stored(address, address.stream, int(header(message, SEQUENCE)), decode_head(message.data).revision, message.data)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from shared.eventlog.port import EventLog, Recorded
+from shared.eventlog.port import EventLog, Stored
 from shared.events.address import PARTITIONS, Address, new_id
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, decode, encode, hash_of
 from shared.projections.core.projection import Connection
@@ -26,7 +26,7 @@ class Tally:
     def __init__(self, *, poisoned: bool = True) -> None:
         self.poisoned = poisoned
 
-    async def apply(self, connection: Connection, batch: Sequence[Recorded]) -> None:
+    async def apply(self, connection: Connection, batch: Sequence[Stored]) -> None:
         for recorded in batch:
             commit = decode(recorded.data)
             subject = commit.aggregate
@@ -58,7 +58,7 @@ class Writer:
         assert self._partition < PARTITIONS
         return Address("lobby", "club", new_id(bytes([self._partition]) + self._random.randbytes(17)))
 
-    async def append(self, address: Address, event: str = "Happened") -> Recorded:
+    async def append(self, address: Address, event: str = "Happened") -> Stored:
         """One more commit of `address`."""
         revision, sequence, head = self._heads.get(address, (0, 0, FIRST_PREV_HASH))
         data = encode(
@@ -72,7 +72,7 @@ class Writer:
         self._heads[address] = (revision + 1, recorded.sequence, hash_of(data))
         return recorded
 
-    async def spread(self, commits: int, aggregates: int) -> list[Recorded]:
+    async def spread(self, commits: int, aggregates: int) -> list[Stored]:
         """`commits` commits over `aggregates` fresh aggregates, in random order."""
         addresses = [self.aggregate() for _ in range(aggregates)]
         return [await self.append(self._random.choice(addresses)) for _ in range(commits)]

@@ -22,7 +22,7 @@ import uvloop
 
 from services.cli.embedded import EmbeddedServers
 from shared.eventlog.jetstream import open_log
-from shared.rules.convention.options import from_record
+from shared.rules.convention.options import from_document
 from shared.rules.deal.decider import Deal, evolve, open_deal
 from shared.rules.deal.offer import legal_moves
 from shared.rules.deck.cards import CARDS, DECK, hand_text, mask_of
@@ -98,7 +98,7 @@ class TableLoad:
     def followed(self, view: dict, hands: list[str]) -> Deal:
         """The deal before its first call; what lies in the talon is known, in which order is seen when it opens."""
         talon = hand_text(DECK & ~sum(map(mask_of, hands)))
-        convention, players = from_record(view["convention"]), view["players"]
+        convention, players = from_document(view["convention"]), view["players"]
         return open_deal(convention, players, 500, view["dealer"], empty_sheet(players), view["all_pass_in_row"], tuple(hands), talon)
 
     def with_talon(self, deal: Deal, event: Event) -> Deal:

@@ -26,7 +26,7 @@ from services.cli.serving.process import settle_memory
 from services.ledger.books import Books
 from services.ledger.desk.desk import Desk
 from services.ledger.desk.readers import Readers
-from services.ledger.views import own_entries, score_sheet, sections
+from services.ledger.views import kept_entries, score_sheet, sections
 from shared.eventlog.jetstream import open_log
 from shared.events.address import TABLE_STREAMS
 from shared.projections.core.at_least import AtLeast
@@ -67,7 +67,7 @@ async def read_sheet(desk: Desk, played: PlayedTable) -> None:
     async with desk.table(played.id, None, None) as (connection, seen):
         chosen = await sections.chosen(connection, seen.sight, None)
         await score_sheet.read(connection, played.id, chosen.last_deal, after=chosen.section.deals_before)
-        await own_entries.kept(connection, seen.sight.table, chosen.section, chosen.last_deal)
+        await kept_entries.kept(connection, seen.sight.table, chosen.section, chosen.last_deal)
 
 
 async def latencies(desk: Desk, tables: list[PlayedTable], ended: Callable[[float], bool]) -> list[float]:

@@ -19,7 +19,7 @@ from services.cli.operator.audit_access import Access, access, audit_settings, r
 from services.cli.operator.audit_checkpoint import checkpoint
 from services.cli.operator.audit_deal import deal
 from services.cli.operator.audit_export import export
-from services.ledger.audit.against import Kept, held_to, signed_in, wrong_with_file, wrong_with_signed
+from services.ledger.audit.against import GenuineCheckpoint, held_to, signed_in, wrong_with_file, wrong_with_signed
 from services.ledger.audit.verify import tables_in, verify_table
 from services.ledger.players import ratings_check
 from services.ledger.players.ratings_check import RatingsChecked
@@ -165,14 +165,14 @@ async def _verified(settings: Settings, table_id: str | None, file: KeptCheckpoi
         return Outcome(every, wrong, len(events), about, ratings)
 
 
-async def _one(at: Access, table_id: str, kept: Kept | None) -> Verdict:
+async def _one(at: Access, table_id: str, kept: GenuineCheckpoint | None) -> Verdict:
     verdict = await _table(at, table_id, kept)
     if not verdict["commits"] and not verdict["problems"]:
         raise CannotStart(f"the log knows no table {table_id}")
     return verdict
 
 
-async def _all(at: Access, kept: Kept | None) -> list[Verdict]:
+async def _all(at: Access, kept: GenuineCheckpoint | None) -> list[Verdict]:
     """Every table that the log, the books or the checkpoint know, the log's first."""
     verdicts: list[Verdict] = []
     seen: set[str] = set()
@@ -191,6 +191,6 @@ async def _all(at: Access, kept: Kept | None) -> list[Verdict]:
     return verdicts
 
 
-async def _table(at: Access, table_id: str, kept: Kept | None) -> Verdict:
+async def _table(at: Access, table_id: str, kept: GenuineCheckpoint | None) -> Verdict:
     async with at.readers.reading() as connection:
         return {"table_id": table_id, **await verify_table(at.log, table(table_id), connection, kept=kept)}

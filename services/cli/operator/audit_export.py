@@ -19,7 +19,7 @@ from services.cli.operator.audit_access import Access, access, audit_settings, r
 from services.ledger.audit.open_part import open_part
 from services.ledger.audit.verify import tables_in
 from services.ledger.views import tables
-from shared.eventlog.port import Recorded
+from shared.eventlog.port import Stored
 from shared.events import address
 from shared.events.address import TABLE_STREAMS, Address
 from shared.events.checkpoint_document import Leaf, Signed, leaf_of, path_in, tree_of
@@ -87,7 +87,7 @@ async def _count(at: Access) -> int:
     return found
 
 
-async def _chosen(at: Access, table_id: str | None, *, private: bool) -> AsyncGenerator[tuple[Address, list[Recorded], bool], None]:
+async def _chosen(at: Access, table_id: str | None, *, private: bool) -> AsyncGenerator[tuple[Address, list[Stored], bool], None]:
     """The tables with what of them is open now, and whether there is more. Raises `CannotStart` for one table of which nothing is."""
     if table_id is not None:
         records = await at.log.read(address.table(table_id))

@@ -19,7 +19,7 @@ from services.cli.console.plural import counted
 from services.cli.operator.connections import books_of, connections, told_in_words
 from services.ledger.books import Books
 from services.ledger.own.own_events import OwnEvents
-from services.ledger.own.parked import LeftOut, NotAnswered, ParkedTable, ParkingRecord, left_out, order_about, ordered, parked_tables
+from services.ledger.own.parked import LeftOut, NotAnswered, ParkedTable, ParkingChronicle, left_out, order_about, ordered, parked_tables
 from shared.events.address import is_id
 from shared.projections.core.history import RefusedToRun
 from shared.projections.core.projection import Connection
@@ -177,7 +177,7 @@ async def _skipped(settings: Settings, table_id: str, author: str, why: str) -> 
 async def _ordered(settings: Settings, connection: Connection, given: list[Order]) -> dict[str, Outcome]:
     log, books = await connected_log(settings, "pulka ledger", on_closed=None), Books()
     try:
-        return await ordered(connection, log, books, ParkingRecord(OwnEvents(log), books.name), given)
+        return await ordered(connection, log, books, ParkingChronicle(OwnEvents(log), books.name), given)
     finally:
         await log.close()
 

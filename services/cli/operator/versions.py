@@ -30,7 +30,7 @@ from services.ledger.archive.whole_log import archive_folder, archived_in
 from services.ledger.books import VIEWS, Books
 from services.ledger.desk.readers import live_books
 from services.ledger.own.own_events import OwnEvents
-from services.ledger.own.parked import ParkingRecord
+from services.ledger.own.parked import ParkingChronicle
 from services.ledger.own.switches import announce
 from services.ledger.players import rating_rows
 from shared.eventlog.port import LogError
@@ -226,7 +226,7 @@ def _run(settings: Settings, work: Callable[[], Coroutine[Any, Any, Any]]) -> An
 async def _rebuilt(settings: Settings, by: str) -> Switched:
     log = await connected_log(settings, "pulka ledger rebuild", on_closed=None)
     own, books, versions = OwnEvents(log), Books(), Versions(Books.name, settings.namespace)
-    record = ParkingRecord(own, books.name)
+    record = ParkingChronicle(own, books.name)
     try:
         away = archive_files.not_there(archive_folder(settings), await told_archived(own))
         if away:  # before a version is begun: without them it could only fail

@@ -18,7 +18,7 @@ from typing import Final
 
 import msgspec
 
-from shared.eventlog.port import EventLog, Recorded
+from shared.eventlog.port import EventLog, Stored
 from shared.events.address import PARTITIONS, is_id, table
 from shared.events.checkpoint_document import Signed
 from shared.events.commit import decode, decode_head
@@ -44,10 +44,10 @@ class BadArchive(RefusedToRun):
         self.path = path
 
 
-class Kept(msgspec.Struct, frozen=True):
+class ArchivedTable(msgspec.Struct, frozen=True):
     """What a file holds: a table's commits in order, each with its place in the stream; and its proof, when it was in a checkpoint."""
 
-    records: Sequence[Recorded]
+    records: Sequence[Stored]
     head: str
     checkpoint: Signed | None = None
     proof: ExportedProof | None = None
@@ -91,7 +91,7 @@ def _try(place: Path) -> None:
         raise OSError(wrong.errno, wrong.strerror, str(place)) from wrong
 
 
-def write(folder: Path, at: int, kept: Kept) -> Path:
+def write(folder: Path, at: int, kept: ArchivedTable) -> Path:
     """Write a table's file, in the place of an earlier one, and sync it to the disk. `at`: milliseconds since 1970. Raises `OSError`."""
     records = kept.records
     path = file_of(folder, records[0].address.id)
@@ -112,7 +112,7 @@ def write(folder: Path, at: int, kept: Kept) -> Path:
     return path
 
 
-def read(path: Path) -> Kept:
+def read(path: Path) -> ArchivedTable:
     """What the file holds, to its last byte. Raises `BadArchive`, and `FileNotFoundError` where there is none."""
     try:
         with lines_of(path) as lines:
@@ -129,17 +129,17 @@ def read(path: Path) -> Kept:
         raise BadArchive(path, f"it holds table {found.table}, with {len(found.sequences)} places for {len(found.commits)} commits")
     checkpoint = next((part for part in parts if isinstance(part, Signed)), None)
     proof = next((part for part in parts if isinstance(part, ExportedProof)), None)
-    return Kept(tuple(_records(path, found)), found.head, checkpoint, proof)
+    return ArchivedTable(tuple(_records(path, found)), found.head, checkpoint, proof)
 
 
-def _records(path: Path, found: ExportedTable) -> Iterator[Recorded]:
+def _records(path: Path, found: ExportedTable) -> Iterator[Stored]:
     address = table(found.table)
     for sequence, data in zip(found.sequences, found.commits, strict=True):
         try:
             revision = decode_head(data).revision
         except msgspec.DecodeError as wrong:
             raise BadArchive(path, f"what lay at {found.stream}:{sequence} is no commit ({wrong})") from None
-        yield Recorded(address, found.stream, sequence, revision, data)
+        yield Stored(address, found.stream, sequence, revision, data)
 
 
 def digest_of(path: Path) -> str:
@@ -187,7 +187,7 @@ def _listed(folder: Path, ending: str) -> Iterator[Path]:
             yield from sorted(path for path in own.iterdir() if path.name.endswith(ending) and is_id(path.name.removesuffix(ending)))
 
 
-async def batches(log: EventLog, folder: Path) -> AsyncIterator[list[Recorded]]:
+async def batches(log: EventLog, folder: Path) -> AsyncIterator[list[Stored]]:
     """The commits of the tables that were archived from this log, a table a batch: what a rebuild applies before it.
 
     A table that the log does not call archived is left to the log; another's is none of ours. Raises `BadArchive` for a file whose end is

@@ -19,13 +19,13 @@ from typing import Final, Literal
 import msgspec
 
 from services.ledger.archive import archive_files
-from services.ledger.archive.archive_files import BadArchive, Kept, is_mark
+from services.ledger.archive.archive_files import ArchivedTable, BadArchive, is_mark
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.verify import check, read_rows
 from services.ledger.own.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
 from services.ledger.views import tables
 from services.ledger.views.tables import Table
-from shared.eventlog.port import Conflict, EventLog, Recorded
+from shared.eventlog.port import Conflict, EventLog, Stored
 from shared.events import address, merkle
 from shared.events.address import Address
 from shared.events.catalogue import encode_event
@@ -174,7 +174,7 @@ class Archiver:
         proved = await self._proved(where.id, hash_of(records[-1].data), marked=marked) if records else None
         await asyncio.to_thread(archive_files.begin, self._folder, where.id)
         if proved:
-            kept = Kept(tuple(records), hash_of(records[-1].data), *proved)
+            kept = ArchivedTable(tuple(records), hash_of(records[-1].data), *proved)
             self._told(where.id, "write")
             await self._written(kept, marked=marked)
         else:
@@ -192,14 +192,14 @@ class Archiver:
         await asyncio.to_thread(archive_files.finish, self._folder, where.id)
         return Moved(where.id, "archived", len(kept.records), proved=kept.proof is not None)
 
-    async def _records(self, where: Address) -> list[Recorded]:
+    async def _records(self, where: Address) -> list[Stored]:
         """What of the table lies in the log, as the leader has it."""
         head = await self._log.head(where)
         if head is None:
             raise _Left("not_in_log", "The log has nothing of it.")
         return await self._log.read(where, until=head.sequence)
 
-    async def _verified(self, where: Address, there: Sequence[Recorded]) -> Table:
+    async def _verified(self, where: Address, there: Sequence[Stored]) -> Table:
         """The table's row, once it is sure that the books have read all of the table, that it is over, and that everything holds."""
         if held := (await self.held_back(where)).get(where.id):
             raise _Left(held.reason, held.detail)
@@ -241,7 +241,7 @@ class Archiver:
             raise _Left("not_verified", f"The leaves of checkpoint {number} are not those that were signed.")
         return signed, ExportedProof(leaf, path_in(tree, places[table_id]))
 
-    async def _written(self, kept: Kept, *, marked: bool) -> None:
+    async def _written(self, kept: ArchivedTable, *, marked: bool) -> None:
         """Let the file hold `kept`. Once the table is marked the file of before must hold its commits already, unless it is not there any
         more; before that, one with another proof or none is written anew.
         """
@@ -261,7 +261,7 @@ class Archiver:
         if again.records != kept.records or again.head != kept.head:
             raise _Left("archive_differs", f"{path} does not hold what was written to it.")
 
-    async def _read_back(self, where: Address) -> Kept:
+    async def _read_back(self, where: Address) -> ArchivedTable:
         """What an earlier run has written of a table that has left the log already."""
         path = archive_files.file_of(self._folder, where.id)
         try:
@@ -269,7 +269,7 @@ class Archiver:
         except (BadArchive, FileNotFoundError) as wrong:
             raise _Left("archive_differs", f"It has left the log, and its file is not in order: {wrong}") from wrong
 
-    async def _marked(self, table: Table, kept: Kept) -> Recorded:
+    async def _marked(self, table: Table, kept: ArchivedTable) -> Stored:
         """Append the commit that stays."""
         last = kept.records[-1]
         annulled = any(name_of(event) == ANNULLED for event in decode(last.data).events)
@@ -289,7 +289,7 @@ class Archiver:
         )
         return await self._log.append(last.address, encode(commit), last.sequence)
 
-    async def _books_have(self, where: Address, mark: Recorded) -> None:
+    async def _books_have(self, where: Address, mark: Stored) -> None:
         """Wait until the books have read the mark, and until that is on their disk: a checkpoint must not lie on a commit that is gone."""
         try:
             async with asyncio.timeout(BOOKS_S):
@@ -303,7 +303,7 @@ class Archiver:
         await self._books.execute("SET synchronous_commit = on")
         await self._books.execute("SELECT pg_current_xact_id()")  # a commit that waits for the disk, and with it for all before it
 
-    async def _tell(self, where: Address, kept: Kept, digest: str) -> None:
+    async def _tell(self, where: Address, kept: ArchivedTable, digest: str) -> None:
         file = f"{where.id[0]}/{where.id}{archive_files.ENDING}"
         event = TableArchived(where.id, file, digest, len(kept.records), kept.head, self._author)
         if self._archived is None:

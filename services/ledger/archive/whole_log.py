@@ -8,7 +8,7 @@ from pathlib import Path
 
 from services.ledger.archive import archive_files
 from services.ledger.archive.archive_files import BadArchive, is_mark
-from shared.eventlog.port import FOLLOW_BATCH, EventLog, NotInArchive, Recorded
+from shared.eventlog.port import FOLLOW_BATCH, EventLog, NotInArchive, Stored
 from shared.events.address import Address
 from shared.projections.versions.filling import Archive
 from shared.web.settings import Settings
@@ -32,14 +32,14 @@ class WholeLog:
         self._log = log
         self._folder = folder
 
-    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Recorded]:
+    async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """See `EventLog.read`. Raises `NotInArchive` besides."""
         there = await self._log.read(address, after, until)
         if not there or there[0].revision == 1 or there[0].sequence == after + 1 or not is_mark(there[0].data):
             return there
         return [*(one for one in await self._archived(address) if after < one.sequence < there[0].sequence), *there]
 
-    async def _archived(self, address: Address) -> list[Recorded]:
+    async def _archived(self, address: Address) -> list[Stored]:
         if self._folder is None:
             raise NotInArchive(f"table {address.id} lies in the archive, and PULKA_ARCHIVE_DIR is not set")
         path = archive_files.file_of(self._folder, address.id)
@@ -50,19 +50,19 @@ class WholeLog:
         except BadArchive as wrong:
             raise NotInArchive(str(wrong)) from wrong
 
-    async def append(self, address: Address, data: bytes, expected: int) -> Recorded:
+    async def append(self, address: Address, data: bytes, expected: int) -> Stored:
         """See `EventLog.append`."""
         return await self._log.append(address, data, expected)
 
-    async def head(self, address: Address) -> Recorded | None:
+    async def head(self, address: Address) -> Stored | None:
         """See `EventLog.head`."""
         return await self._log.head(address)
 
-    def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Recorded], None]:
+    def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Stored], None]:
         """See `EventLog.follow`."""
         return self._log.follow(stream, after, batch)
 
-    def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Recorded, None]:
+    def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Stored, None]:
         """See `EventLog.watch`."""
         return self._log.watch(address, after)
 

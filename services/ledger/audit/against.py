@@ -20,7 +20,7 @@ from shared.events.ledger_events import CheckpointSigned
 UNDER_WAY_MS: Final = 60_000  # before a checkpoint, in which a table's first commit may have been dated and not yet stored
 
 
-class Kept(msgspec.Struct, frozen=True):
+class GenuineCheckpoint(msgspec.Struct, frozen=True):
     """A kept checkpoint that was found to be genuine, its leaves by table."""
 
     number: int
@@ -94,7 +94,7 @@ def wrong_with_file(kept: KeptCheckpoint, events: list[CheckpointSigned], keys: 
     return []
 
 
-def held_to(kept: KeptCheckpoint) -> Kept:
+def held_to(kept: KeptCheckpoint) -> GenuineCheckpoint:
     """A file in which nothing was found to be wrong."""
     header = kept.checkpoint.header
-    return Kept(header.number, header.at, header.key, {leaf.table: leaf for leaf in kept.leaves})
+    return GenuineCheckpoint(header.number, header.at, header.key, {leaf.table: leaf for leaf in kept.leaves})

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from services.ledger.desk.readers import Readers
-from shared.eventlog.port import EventLog, NotInArchive, Recorded
+from shared.eventlog.port import EventLog, NotInArchive, Stored
 from shared.events import address
 from shared.events.address import TABLE_STREAMS
 from shared.events.chain import Problem
@@ -43,7 +43,7 @@ class _Run:
         self.follows = FIRST_PREV_HASH  # the hash before it
         self.hashes: list[str] = []
 
-    def add(self, recorded: Recorded) -> None:
+    def add(self, recorded: Stored) -> None:
         """The next commit. Raises `NotToBeSigned` when it does not follow."""
         try:
             link = link_of(recorded.data)

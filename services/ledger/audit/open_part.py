@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from shared.eventlog.port import Recorded
+from shared.eventlog.port import Stored
 from shared.events.commit import decode
 from shared.events.sealing import name_of
 
 BEGINS: Final = {"DealStarted": "DealRevealed", "SeatDrawStarted": "SeatsDrawn"}  # what hides something, and what reveals it
 
 
-def open_part(records: Sequence[Recorded]) -> list[Recorded]:
+def open_part(records: Sequence[Stored]) -> list[Stored]:
     """The first of a table's commits, up to the last one after which nothing is hidden. Raises msgspec's errors for what is no commit."""
     hidden: set[str] = set()
     end = 0

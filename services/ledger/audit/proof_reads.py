@@ -12,7 +12,7 @@ from services.ledger.audit.proofs import Proofs
 from services.ledger.desk.desk import Desk, Seen
 from services.ledger.views import audit_trail
 from services.ledger.views.tables import Table
-from shared.eventlog.port import Recorded
+from shared.eventlog.port import Stored
 from shared.events import address, merkle
 from shared.events.checkpoint_document import Leaf, Path, Proof, Signed, path_in, tree_of
 from shared.events.commit import decode, hash_of
@@ -79,7 +79,7 @@ class ProofReads:
         path = None if covering is None else await self._path(connection, covering[1], covering[0])
         return _pieces(table, records, covering, path)
 
-    async def _whole(self, table: Table) -> list[Recorded]:
+    async def _whole(self, table: Table) -> list[Stored]:
         records = await self.desk.log.read(address.table(table.table_id), until=table.sequence)
         records = [recorded for recorded in records if recorded.sequence <= table.sequence]
         if len(records) != table.revision or hash_of(records[-1].data) != table.hash:
@@ -111,7 +111,7 @@ class ProofReads:
             return self._trees[number]
 
 
-async def _pieces(table: Table, records: list[Recorded], covering: tuple[Signed, Leaf] | None, path: Path | None) -> AsyncIterator[bytes]:
+async def _pieces(table: Table, records: list[Stored], covering: tuple[Signed, Leaf] | None, path: Path | None) -> AsyncIterator[bytes]:
     writer = ExportWriter()
     yield writer.header(table.at)
     yield writer.table(table.table_id, [recorded.data for recorded in records])

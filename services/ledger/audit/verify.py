@@ -13,25 +13,25 @@ from typing import Any
 
 import msgspec
 
-from services.ledger.audit.against import Kept
+from services.ledger.audit.against import GenuineCheckpoint
 from services.ledger.audit.rules_check import by_the_rules
 from services.ledger.books import Books
 from services.ledger.own.own_events import OwnEvents
-from services.ledger.own.parked import ParkingRecord
+from services.ledger.own.parked import ParkingChronicle
 from services.ledger.players import player_rows
 from services.ledger.players.player_rows import PlayerRows
-from services.ledger.views import audit_trail, deal_history, own_entries, score_sheet, sections, tables, who_played
+from services.ledger.views import audit_trail, deal_history, kept_entries, score_sheet, sections, tables, who_played
 from services.ledger.views.audit_trail import Step
 from services.ledger.views.deal_history import Revealed
-from services.ledger.views.own_entries import Own
+from services.ledger.views.kept_entries import Own
 from services.ledger.views.score_sheet import Score
 from services.ledger.views.sections import Section
 from services.ledger.views.tables import Line, Table
-from services.ledger.views.who_played import Part
+from services.ledger.views.who_played import Occupant
 from services.ledger.whists import postings, statement
 from services.ledger.whists.postings import Transaction
 from services.ledger.whists.statement import Account
-from shared.eventlog.port import EventLog, NotInArchive, Recorded
+from shared.eventlog.port import EventLog, NotInArchive, Stored
 from shared.events.address import Address
 from shared.events.chain import ChainReport, Problem, verify_chain
 from shared.events.checkpoint_document import Leaf, leaf_of
@@ -59,7 +59,7 @@ class Rows(msgspec.Struct, frozen=True):
     scores: Sequence[Score]
     own: Sequence[Own]
     sections: Sequence[Section]
-    parts: Sequence[Part]
+    parts: Sequence[Occupant]
     revealed: Sequence[Revealed]
     accounts: Sequence[Account]
     transactions: Sequence[Transaction]
@@ -80,7 +80,7 @@ async def read_rows(connection: Connection, address: Address) -> Rows:
             (await tables.load(connection, [address.id])).get(address.id),
             await audit_trail.read(connection, address.id, ANY_DEAL),
             await score_sheet.read(connection, address.id, ANY_DEAL),
-            await own_entries.read(connection, address.id, ANY_DEAL),
+            await kept_entries.read(connection, address.id, ANY_DEAL),
             await sections.written(connection, [address.id]),
             await who_played.of_table(connection, address.id),
             await deal_history.read(connection, address.id, ANY_DEAL),
@@ -99,7 +99,7 @@ async def verify_table(
     address: Address,
     connection: Connection | None = None,
     last_revision: int | None = None,
-    kept: Kept | None = None,
+    kept: GenuineCheckpoint | None = None,
 ) -> dict[str, Any]:
     """`{"verified", "commits", "head", "problems"}` of one table, as far as `last_revision` if that is given.
 
@@ -113,7 +113,7 @@ async def verify_table(
         message = f"The rows of this table cannot be read ({type(garbage).__name__})."
         return {"verified": False, "commits": 0, "head": "", "problems": [msgspec.to_builtins(Problem(0, "rows_differ", message))]}
     if rows and rows.skipped:  # the log decides what is left out: rows that were taken away would otherwise be explained by one more row
-        rows = msgspec.structs.replace(rows, said=await ParkingRecord(OwnEvents(log), Books.name).skips())
+        rows = msgspec.structs.replace(rows, said=await ParkingChronicle(OwnEvents(log), Books.name).skips())
     try:
         records = await log.read(address, until=rows.table.sequence if rows and rows.table else 0)
     except NotInArchive as away:
@@ -150,10 +150,10 @@ async def tables_in(log: EventLog, streams: Sequence[str]) -> AsyncGenerator[Add
 
 def check(
     address: Address,
-    records: Sequence[Recorded],
+    records: Sequence[Stored],
     rows: Rows | None,
     whole: bool = True,  # noqa: FBT001, FBT002 - handed to a thread
-    kept: Kept | None = None,
+    kept: GenuineCheckpoint | None = None,
 ) -> ChainReport:
     """All checks of one table's commits, from the first on, in the order of the log."""
     known: dict[int, str] = {step.revision: step.hash for step in rows.steps} if rows else {}
@@ -192,7 +192,7 @@ def check(
     return ChainReport(not problems, chain.commits, chain.head, tuple(problems))
 
 
-def not_as_signed(lines: Sequence[Line], leaf: Leaf | None, kept: Kept) -> Iterator[Problem]:
+def not_as_signed(lines: Sequence[Line], leaf: Leaf | None, kept: GenuineCheckpoint) -> Iterator[Problem]:
     """What of a table whose chain holds, also to the signed head, is not as the checkpoint has it."""
     if leaf is None:
         if kept.should_hold(lines[0].commit.at):
@@ -222,7 +222,7 @@ def _until(rows: Rows, revision: int) -> Rows:
     )
 
 
-def _books_differ(records: Sequence[Recorded], lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[Problem]:
+def _books_differ(records: Sequence[Stored], lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[Problem]:
     """What the books leave out and where they stopped, by whose word and why; and rows that are not what the rest makes."""
     for skip in rows.skipped:
         if skip in rows.said:
@@ -258,7 +258,7 @@ def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[
     views: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
         ("audit trail", audit_trail.steps(written), rows.steps),
         ("score sheet", score_sheet.scores(written, {}), rows.scores),
-        ("players' own sheet", own_entries.own(written), rows.own),
+        ("players' own sheet", kept_entries.own(written), rows.own),
         ("sections", sections.sections(written), rows.sections),
         ("deal history", deal_history.revealed(written), rows.revealed),
         ("statement", transactions, rows.transactions),

@@ -79,7 +79,7 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
         return self.stream == len(self.marks)
 
 
-class Part(msgspec.Struct, frozen=True):
+class Batch(msgspec.Struct, frozen=True):
     """Some rows in their order, and the place after them."""
 
     rows: list[dict[str, Any]]
@@ -92,7 +92,7 @@ async def beginning(connection: Connection) -> Place:
     return Place(tuple(found.get(stream, 0) for stream in TABLE_STREAMS))
 
 
-async def parts(reading: Reading, what: What, scope: Scope, place: Place, size: int = PART) -> AsyncGenerator[Part, None]:
+async def parts(reading: Reading, what: What, scope: Scope, place: Place, size: int = PART) -> AsyncGenerator[Batch, None]:
     """All rows after `place`, each part read as of one moment and none of them empty. Raises what `reading` raises."""
     while not place.at_the_end:
         async with reading() as connection:
@@ -102,7 +102,7 @@ async def parts(reading: Reading, what: What, scope: Scope, place: Place, size: 
         else:
             place = Place(place.marks, place.rows + len(rows), place.stream, *reached)
         if rows:
-            yield Part(rows, place)
+            yield Batch(rows, place)
 
 
 # ---- One kind after the other: its rows after a place in one stream, and where the last unit lies; None when there is none left ---------

@@ -31,7 +31,7 @@ LOOK_S: Final = 0.2  # seconds between two looks for the outcome: a worker atten
 PATIENCE_S: Final = 15.0  # seconds for an order: a leader that died is followed by another within three, a long table takes a few more
 
 
-class ParkingRecord:
+class ParkingChronicle:
     """The ledger's `Chronicle`: its own events in the stream `LEDGER`. The clock gives their commits' times and nothing else."""
 
     def __init__(self, own: OwnEvents, projection: str) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 import msgspec
 
 from services.ledger.views.tables import Line, Table
-from services.ledger.views.who_played import Part, parts
+from services.ledger.views.who_played import Occupant, parts
 from shared.events.terms import read as read_terms
 from shared.projections.core.projection import Connection
 from shared.rules.language.amount import written
@@ -104,7 +104,9 @@ def _unrated(table: Table, deals: Counter[str], *, with_bots: bool) -> str:
     return "changed" if set(deals) != set(table.seats) or len(set(deals.values())) > 1 else ""
 
 
-def results(known: Iterable[PulkaResult], played: Iterable[Part], with_bots: Collection[str], lines: Iterable[Line]) -> list[PulkaResult]:
+def results(
+    known: Iterable[PulkaResult], played: Iterable[Occupant], with_bots: Collection[str], lines: Iterable[Line]
+) -> list[PulkaResult]:
     """The versions that `lines` say; `known` are the latest ones of their tables before, `played` all deals that were finished there,
     `with_bots` the ids of the tables where a built-in player sat down.
     """
@@ -165,7 +167,9 @@ async def apply(connection: Connection, lines: Sequence[Line]) -> None:
     known = await connection.fetch(f"SELECT {COLUMNS} FROM pulka_results r WHERE table_id = ANY($1) AND {LATEST}", ids)  # noqa: S608 - constants of ours
     played = await connection.fetch("SELECT player, table_id, deal, seat FROM who_played WHERE table_id = ANY($1)", ids)
     with_bots = await connection.fetch("SELECT table_id FROM seated_bots WHERE table_id = ANY($1)", ids)
-    found = results([PulkaResult(*row) for row in known], [Part(*row) for row in played], {row["table_id"] for row in with_bots}, saying)
+    found = results(
+        [PulkaResult(*row) for row in known], [Occupant(*row) for row in played], {row["table_id"] for row in with_bots}, saying
+    )
     if found:  # a record may name nobody
         await write(connection, found)
 

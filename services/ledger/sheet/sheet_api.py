@@ -18,7 +18,7 @@ from services.ledger.sheet.page import CONTENT_POLICY
 from services.ledger.sheet.printed_sheet import PrintedDeal, PrintedTerms, printed_sheet
 from services.ledger.sheet.sheet_compared import convention_meant, pulka_of
 from services.ledger.sheet.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
-from services.ledger.views import own_entries, score_sheet, sections
+from services.ledger.views import kept_entries, score_sheet, sections
 from services.ledger.views.score_sheet import Score
 from services.ledger.whists.statement_lines import since_the_settlement
 from shared.rules.deal.ending import outcome_of
@@ -64,13 +64,13 @@ def sheet_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
             chosen = await sections.chosen(connection, seen.sight, section)
             played = await score_sheet.read(connection, table_id, chosen.last_deal, after=chosen.section.deals_before)
-            own = await own_entries.by_hand(connection, seen.sight.table, chosen.section, chosen.last_deal)
+            own = await kept_entries.by_hand(connection, seen.sight.table, chosen.section, chosen.last_deal)
             since = await since_the_settlement(connection, seen.sight.table)
         table = seen.sight.table
-        kept = None if own is None else own_entries.paper(chosen.section.sheet, own)
+        kept = None if own is None else kept_entries.paper(chosen.section.sheet, own)
         shown = score_sheet.score_sheet(table, chosen.section, played, kept) | since | chosen.marks | seen.marks
         if own is not None:
-            shown["kept"] = own_entries.documents(own)
+            shown["kept"] = kept_entries.documents(own)
         terms = PrintedTerms(table.rules, table.target, table.whist_stake, seen.at)
         compared: Compared | None = None
         if like is not None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from services.ledger.views import audit_trail, own_entries, score_sheet
+from services.ledger.views import audit_trail, kept_entries, score_sheet
 from services.ledger.views.score_sheet import Score
 from services.ledger.views.sections import Section
 from services.ledger.views.tables import Line, Table
@@ -154,7 +154,7 @@ async def _at_the_start(connection: Connection, table: Table, section: Section) 
     """Where the pulka stood before the first deal of a section that begins with a sheet of its own."""
     start = msgspec.json.decode(section.start)
     dealt = await audit_trail.dealt_at(connection, table.table_id, section.first_deal)
-    kept = await own_entries.kept(connection, table, section, section.first_deal, before=dealt)
+    kept = await kept_entries.kept(connection, table, section, section.first_deal, before=dealt)
     state: dict[str, Any] = {"sheet": {column: start[column] for column in score_sheet.COLUMNS} if kept is None else kept.document()}
     return state | {name: start[name] for name in ("all_pass_in_row", "dark_in_row", "bombs") if name in start}
 
@@ -163,7 +163,7 @@ async def _before(connection: Connection, table: Table, section: Section, deal: 
     """Where the pulka stood before `deal`, of which `last` was the last one scored."""
     past = msgspec.json.decode(last.outcome)
     dealt = await audit_trail.dealt_at(connection, table.table_id, deal)
-    kept = await own_entries.kept(connection, table, section, deal, before=dealt)
+    kept = await kept_entries.kept(connection, table, section, deal, before=dealt)
     state: dict[str, Any] = {
         "sheet": msgspec.Raw(last.sheet.encode()) if kept is None else kept.document(),
         "all_pass_in_row": past.get("all_pass_in_row", 0),
@@ -222,9 +222,9 @@ async def kept_sheets(
     """The sheet of a section as its players kept it before the deals `played` and after each of them; None where the server writes it.
 
     As it stood when the next one was dealt, since that one was scored on it; the last with all written while deals up to `last_deal`
-    went on, `before` as for `own_entries.read`.
+    went on, `before` as for `kept_entries.read`.
     """
-    own = await own_entries.by_hand(connection, table, section, last_deal, before=before)
+    own = await kept_entries.by_hand(connection, table, section, last_deal, before=before)
     if own is None:
         return None
     dealt = await audit_trail.all_dealt(connection, table.table_id)
@@ -233,7 +233,7 @@ async def kept_sheets(
         end = (
             len(own) if following is None else bisect_left(own, dealt.get(following.deal, following.revision), key=lambda one: one.revision)
         )
-        sheet, begin = own_entries.paper(sheet, own[begin:end]), end
+        sheet, begin = kept_entries.paper(sheet, own[begin:end]), end
         sheets.append(sheet)
     return sheets
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.eventlog.port import Recorded
+from shared.eventlog.port import Stored
 from shared.events import address
 from shared.events.catalogue import SealedDealStarted, StoredTableEvent
 from shared.events.commit import Commit, decode, hash_of
@@ -18,7 +18,7 @@ from shared.events.upcast import stored_table_events
 from shared.projections.core.projection import Connection
 from shared.projections.parking.parking import COLUMNS as PARKED_COLUMNS
 from shared.projections.parking.parking import Parked
-from shared.rules.convention.options import Convention, from_record
+from shared.rules.convention.options import Convention, from_document
 from shared.rules.language.amount import Amount
 from shared.rules.language.game_events import PulkaClosed, PulkaOpened, PulkaRefused
 from shared.rules.language.member_events import NewcomerSeated, SeatsDrawn, SubstituteSeated
@@ -123,7 +123,7 @@ class Line(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=256)  # a club plays a handful of conventions; one takes 30 us to read
 def _convention(record: str) -> Convention:
-    return from_record(msgspec.json.decode(record))
+    return from_document(msgspec.json.decode(record))
 
 
 def after(table: Table, events: Iterable[StoredTableEvent]) -> Table:
@@ -175,7 +175,7 @@ def after(table: Table, events: Iterable[StoredTableEvent]) -> Table:
     return table
 
 
-def lines(batch: Iterable[Recorded], known: dict[str, Table]) -> list[Line]:
+def lines(batch: Iterable[Stored], known: dict[str, Table]) -> list[Line]:
     """The commits of `batch` with what they hold; `known` are their tables before it and become those after it.
 
     Raises `NewerSchema`, and `msgspec.ValidationError` for what the catalogue does not know.

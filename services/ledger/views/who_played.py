@@ -25,7 +25,7 @@ CREATE INDEX IF NOT EXISTS who_played_by_table ON who_played (table_id);
 """
 
 
-class Part(msgspec.Struct, frozen=True):
+class Occupant(msgspec.Struct, frozen=True):
     """`player` had `seat` when the deal was scored: a substitute the deals that he finished, who was replaced those before."""
 
     player: str
@@ -40,10 +40,10 @@ def seats_scored(line: Line) -> tuple[str, ...]:
     return tuple(player for player in line.table.seats if player not in later)
 
 
-def parts(lines: Iterable[Line]) -> list[Part]:
+def parts(lines: Iterable[Line]) -> list[Occupant]:
     """Who played the deals that `lines` scored."""
     return [
-        Part(player, line.table.table_id, deal, seat)
+        Occupant(player, line.table.table_id, deal, seat)
         for line in lines
         for deal in _deals(line)
         for seat, player in enumerate(seats_scored(line))
@@ -69,7 +69,7 @@ async def apply(connection: Connection, lines: Sequence[Line]) -> None:
         )
 
 
-async def of_table(connection: Connection, table_id: str) -> list[Part]:
+async def of_table(connection: Connection, table_id: str) -> list[Occupant]:
     """The parts of one table, by deal and seat."""
     rows = await connection.fetch("SELECT player, table_id, deal, seat FROM who_played WHERE table_id = $1 ORDER BY deal, seat", table_id)
-    return [Part(*row) for row in rows]
+    return [Occupant(*row) for row in rows]

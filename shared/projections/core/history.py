@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from shared.eventlog.port import EventLog, Recorded
+from shared.eventlog.port import EventLog, Stored
 from shared.events.address import from_subject
 from shared.events.commit import FIRST_PREV_HASH, hash_of
 from shared.projections.core.checkpoint import Checkpoint
@@ -98,24 +98,24 @@ class Heads:
         self._changed: set[str] = set()
 
     @staticmethod
-    async def read(connection: Connection, batch: Sequence[Recorded]) -> Heads:
+    async def read(connection: Connection, batch: Sequence[Stored]) -> Heads:
         """The heads that the rows know of every aggregate in `batch`."""
         subjects = list({recorded.address.subject for recorded in batch})
         rows = await connection.fetch("SELECT aggregate, revision, hash FROM heads WHERE aggregate = ANY($1)", subjects)
         return Heads({row["aggregate"]: (row["revision"], row["hash"]) for row in rows})
 
-    def has(self, recorded: Recorded) -> bool:
+    def has(self, recorded: Stored) -> bool:
         """Whether `recorded` has been applied. Raises `HistoryDiffers` when another commit was in its place, as far as that can be told."""
         revision, head = self._known.get(recorded.address.subject, (0, FIRST_PREV_HASH))
         if recorded.revision == revision and hash_of(recorded.data) != head:
             raise HistoryDiffers(f"{recorded.position} is not the commit of revision {revision} that has been applied")
         return recorded.revision <= revision
 
-    def check(self, recorded: Recorded) -> Link:
+    def check(self, recorded: Stored) -> Link:
         """Whether `recorded` is its aggregate's next commit. Raises `HistoryDiffers` when it is not, `ValueError` when it is no commit."""
         return self._next(recorded, recorded.address.subject)
 
-    def follow(self, recorded: Recorded) -> Link:
+    def follow(self, recorded: Stored) -> Link:
         """Check `recorded` and take it as its aggregate's new head. Raises as `check` does."""
         subject = recorded.address.subject
         link = self._next(recorded, subject)
@@ -123,7 +123,7 @@ class Heads:
         self._changed.add(subject)
         return link
 
-    def pass_over(self, recorded: Recorded) -> None:
+    def pass_over(self, recorded: Stored) -> None:
         """Take `recorded`, which is left out of the rows and may be unreadable, as its aggregate's new head. Raises `HistoryDiffers`."""
         subject = recorded.address.subject
         revision, _ = self._known.get(subject, (0, FIRST_PREV_HASH))
@@ -132,7 +132,7 @@ class Heads:
         self._known[subject] = (recorded.revision, hash_of(recorded.data))
         self._changed.add(subject)
 
-    def _next(self, recorded: Recorded, subject: str) -> Link:
+    def _next(self, recorded: Stored, subject: str) -> Link:
         revision, head = self._known.get(subject, (0, FIRST_PREV_HASH))
         link = link_of(recorded.data)
         if link.revision != revision + 1 or link.prev_hash != head:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeAlias
 import asyncpg
 
 from shared.eventlog.decisions import BrokenChain
-from shared.eventlog.port import Recorded
+from shared.eventlog.port import Stored
 from shared.events.keys import UnknownKey
 from shared.events.sealed import TamperedBox
 from shared.events.upcast import NewerSchema
@@ -58,7 +58,7 @@ class Projection(Protocol):
         """Statements that may run again and again."""
         ...
 
-    async def apply(self, connection: Connection, batch: Sequence[Recorded]) -> None:
+    async def apply(self, connection: Connection, batch: Sequence[Stored]) -> None:
         """Write what `batch` changes, within the open transaction.
 
         `batch` is of one stream, in order, each commit once, none after a parked one of its aggregate. Called again from the same rows when

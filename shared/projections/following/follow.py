@@ -21,7 +21,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 import structlog
 
-from shared.eventlog.port import EventLog, LogBehind, LogError, Recorded
+from shared.eventlog.port import EventLog, LogBehind, LogError, Stored
 from shared.events.commit import hash_of
 from shared.projections.core import checkpoint, status
 from shared.projections.core.checkpoint import Checkpoint, Lease, LeaseLost
@@ -186,7 +186,7 @@ class Worker:
                 raise LogBehindCheckpoint(str(behind)) from None
         await checkpoint.release(connection, lease)
 
-    async def _follow(self, connection: Connection, lease: Lease, batches: AsyncGenerator[list[Recorded], None]) -> None:
+    async def _follow(self, connection: Connection, lease: Lease, batches: AsyncGenerator[list[Stored], None]) -> None:
         stopping = asyncio.create_task(self._stopping.wait())
         upcoming = asyncio.ensure_future(anext(batches, None))
         renewed = heard = time.monotonic()
@@ -241,7 +241,7 @@ class Worker:
 
     # ---- one batch -----------------------------------------------------------------------------------------------------
 
-    async def _apply(self, connection: Connection, lease: Lease, batch: Sequence[Recorded]) -> None:
+    async def _apply(self, connection: Connection, lease: Lease, batch: Sequence[Stored]) -> None:
         to = self._place(batch)
         batch = await self._without_archived(connection, batch)
         if self._clerk.skips.touch(batch):
@@ -256,7 +256,7 @@ class Worker:
         self._arrived(to)
         status.APPLIED.labels(self._projection.name, self.stream).inc(len(batch))
 
-    async def _apply_whole(self, connection: Connection, lease: Lease, batch: Sequence[Recorded], to: Checkpoint) -> None:
+    async def _apply_whole(self, connection: Connection, lease: Lease, batch: Sequence[Stored], to: Checkpoint) -> None:
         """Apply what is not parked at one go, and park what follows a parked commit."""
         parked = self._clerk.parked
         late = [recorded for recorded in batch if recorded.address.subject in parked] if parked else []
@@ -272,7 +272,7 @@ class Worker:
             await parking.park(connection, late, parking.EARLIER)
             await checkpoint.move(connection, self._schema, to)
 
-    async def _apply_carefully(self, connection: Connection, lease: Lease, batch: Sequence[Recorded], to: Checkpoint) -> None:
+    async def _apply_carefully(self, connection: Connection, lease: Lease, batch: Sequence[Stored], to: Checkpoint) -> None:
         """Apply commit by commit, leave out what is to be left out, and park what cannot be applied."""
         parked = set(self._clerk.parked)
         async with connection.transaction():
@@ -283,14 +283,14 @@ class Worker:
             await checkpoint.move(connection, self._schema, to)
         self._clerk.parked = parked
 
-    async def _without_archived(self, connection: Connection, batch: Sequence[Recorded]) -> Sequence[Recorded]:
+    async def _without_archived(self, connection: Connection, batch: Sequence[Stored]) -> Sequence[Stored]:
         """What of `batch` was not applied from the archive: a table may lie there and still in the log."""
         if not any(recorded.address.subject in self._archived.subjects for recorded in batch):
             return batch
         heads = await Heads.read(connection, batch)
         return [one for one in batch if one.address.subject not in self._archived.subjects or not heads.has(one)]
 
-    def _place(self, batch: Sequence[Recorded]) -> Checkpoint:
+    def _place(self, batch: Sequence[Stored]) -> Checkpoint:
         """The checkpoint after `batch`: of its last commit, applied or not, and the time of the last one that tells its time."""
         last = batch[-1]
         at = next((at for recorded in reversed(batch) if (at := parking.time_of(recorded)) is not None), self._at)

@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from shared.eventlog.port import EventLog, LogError, Recorded
+from shared.eventlog.port import EventLog, LogError, Stored
 from shared.projections.core.checkpoint import Lease, LeaseLost, lock, renew
 from shared.projections.core.history import Heads, RefusedToRun
 from shared.projections.core.projection import Connection, Projection
@@ -110,10 +110,10 @@ class Clerk:
         log.warning("commit_skipped", position=waiting[0].position, aggregate=order.aggregate, author=order.author)
         return await self._release(connection, lease, commits, order)
 
-    async def _commits(self, connection: Connection, aggregate: str) -> list[Recorded]:
+    async def _commits(self, connection: Connection, aggregate: str) -> list[Stored]:
         return await parking.read_parked(self._log, await parking.parked_of(connection, aggregate))
 
-    async def _retry(self, connection: Connection, lease: Lease, commits: list[Recorded], order: Order) -> Outcome:
+    async def _retry(self, connection: Connection, lease: Lease, commits: list[Stored], order: Order) -> Outcome:
         """Apply all that waits of one aggregate, or nothing."""
         outcome = Outcome(len(commits))
         try:
@@ -128,7 +128,7 @@ class Clerk:
         log.info("parked_applied", aggregate=order.aggregate, commits=len(commits))
         return outcome
 
-    async def _apply(self, connection: Connection, lease: Lease, commits: list[Recorded], size: int, done: tuple[Order, Outcome]) -> None:
+    async def _apply(self, connection: Connection, lease: Lease, commits: list[Stored], size: int, done: tuple[Order, Outcome]) -> None:
         async with connection.transaction():
             await lock(connection, lease)
             await connection.execute("DELETE FROM parked WHERE aggregate = $1", done[0].aggregate)
@@ -136,7 +136,7 @@ class Clerk:
             await orders.settle(connection, *done, told=False)
             await renew(connection, lease)  # a long sequence takes longer than a lease lasts
 
-    async def _release(self, connection: Connection, lease: Lease, commits: list[Recorded], order: Order | None) -> Outcome:
+    async def _release(self, connection: Connection, lease: Lease, commits: list[Stored], order: Order | None) -> Outcome:
         """Go on behind a commit that is left out, as far as the rest can be applied: what a rebuild does too."""
         aggregate, again = commits[0].address.subject, set[str]()
         async with connection.transaction():

@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from shared.eventlog.port import EventLog, Recorded
+from shared.eventlog.port import EventLog, Stored
 from shared.events.address import from_subject
 from shared.events.commit import hash_of
 from shared.projections.core.history import Heads, HistoryDiffers, link_of
@@ -45,7 +45,7 @@ class Parked(msgspec.Struct, frozen=True):
 class StillFails(Exception):
     """A parked commit cannot be applied by this program either; nothing of the aggregate was written."""
 
-    def __init__(self, recorded: Recorded, error: Exception) -> None:
+    def __init__(self, recorded: Stored, error: Exception) -> None:
         super().__init__(f"{recorded.position}: {type(error).__name__}")
         self.revision = recorded.revision
         self.reason = type(error).__name__  # its text may hold what the row holds
@@ -69,7 +69,7 @@ async def parked_of(connection: Connection, aggregate: str) -> list[Parked]:
 
 
 async def apply_carefully(
-    connection: Connection, projection: Projection, batch: Sequence[Recorded], heads: Heads, parked: set[str], skips: Skips
+    connection: Connection, projection: Projection, batch: Sequence[Stored], heads: Heads, parked: set[str], skips: Skips
 ) -> None:
     """Apply `batch` commit by commit within the open transaction, leaving out what `skips` names and parking what cannot be applied.
 
@@ -99,14 +99,14 @@ async def apply_carefully(
             heads.follow(recorded)
 
 
-async def apply_all(connection: Connection, projection: Projection, commits: Sequence[Recorded], skips: Skips, size: int) -> None:
+async def apply_all(connection: Connection, projection: Projection, commits: Sequence[Stored], skips: Skips, size: int) -> None:
     """Apply one aggregate's `commits`, `size` at a time, within the open transaction, leaving out what `skips` names.
 
     Raises `StillFails` with the first of the commits among which one cannot be applied: it is that one when `size` is 1.
     """
     heads = await Heads.read(connection, commits)
     for first in range(0, len(commits), size):
-        part, fresh = commits[first : first + size], list[Recorded]()
+        part, fresh = commits[first : first + size], list[Stored]()
         try:
             for recorded in part:
                 skip = skips.of(recorded)
@@ -125,7 +125,7 @@ async def apply_all(connection: Connection, projection: Projection, commits: Seq
     await heads.write(connection)
 
 
-async def park(connection: Connection, commits: Sequence[Recorded], reason: str) -> None:
+async def park(connection: Connection, commits: Sequence[Stored], reason: str) -> None:
     """Write down where the parked commits lie."""
     if not commits:
         return
@@ -135,7 +135,7 @@ async def park(connection: Connection, commits: Sequence[Recorded], reason: str)
     )
 
 
-def time_of(recorded: Recorded) -> int | None:
+def time_of(recorded: Stored) -> int | None:
     """When a commit was made; None for bytes that do not say."""
     try:
         return link_of(recorded.data).at
@@ -143,7 +143,7 @@ def time_of(recorded: Recorded) -> int | None:
         return None
 
 
-async def read_parked(event_log: EventLog, parked: Sequence[Parked]) -> list[Recorded]:
+async def read_parked(event_log: EventLog, parked: Sequence[Parked]) -> list[Stored]:
     """The commits of one aggregate that are parked, from the log. Raises `LookupError` when one has gone, `HistoryDiffers`, `LogError`."""
     hashes = {one.sequence: one.hash for one in parked}
     there = await event_log.read(from_subject(parked[0].aggregate), after=parked[0].sequence - 1, until=parked[-1].sequence)

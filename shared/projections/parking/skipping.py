@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from shared.eventlog.port import Recorded
+from shared.eventlog.port import Stored
 from shared.events.commit import hash_of
 from shared.projections.core.history import HistoryDiffers
 from shared.projections.core.projection import Connection
@@ -33,7 +33,7 @@ class Skips:
         self._by_place = {(skip.aggregate, skip.revision): skip for skip in skips}
         self._aggregates = {skip.aggregate for skip in self._by_place.values()}
 
-    def touch(self, batch: Sequence[Recorded]) -> bool:
+    def touch(self, batch: Sequence[Stored]) -> bool:
         """Whether an aggregate of `batch` has a commit that is left out; cheap while there is none."""
         return bool(self._aggregates) and any(recorded.address.subject in self._aggregates for recorded in batch)
 
@@ -41,7 +41,7 @@ class Skips:
         """Whether the commit at this place is left out."""
         return (aggregate, revision) in self._by_place
 
-    def of(self, recorded: Recorded) -> Skip | None:
+    def of(self, recorded: Stored) -> Skip | None:
         """By what word `recorded` is left out, if it is. Raises `HistoryDiffers` when another commit was meant."""
         skip = self._by_place.get((recorded.address.subject, recorded.revision))
         if skip is not None and skip.hash != hash_of(recorded.data):

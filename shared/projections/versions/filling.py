@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import Final, TypeAlias
 
-from shared.eventlog.port import EventLog, Recorded
+from shared.eventlog.port import EventLog, Stored
 from shared.events.commit import hash_of
 from shared.projections.core import checkpoint
 from shared.projections.core.checkpoint import Checkpoint
@@ -24,7 +24,7 @@ STRETCH: Final = 50_000  # commits after which it is asked anew whether somebody
 READ_S: Final = 1.0  # seconds after a read in which the next one is expected
 
 Progress: TypeAlias = Callable[[int, int], None]
-Archive: TypeAlias = AsyncIterable[list[Recorded]]  # commits of one stream a batch, each table's in order and from its first on
+Archive: TypeAlias = AsyncIterable[list[Stored]]  # commits of one stream a batch, each table's in order and from its first on
 
 
 class OneConnection:
@@ -163,7 +163,7 @@ class Counted:
         self._progress(sum(self._done.values()), self.total)
 
 
-def _place(recorded: Recorded) -> Checkpoint:
+def _place(recorded: Stored) -> Checkpoint:
     return Checkpoint(recorded.stream, recorded.sequence, recorded.address.subject, hash_of(recorded.data), link_of(recorded.data).at)
 
 

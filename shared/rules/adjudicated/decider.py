@@ -79,7 +79,6 @@ from shared.rules.language.moves import (
     CourtMove,
     Declare,
     Discard,
-    Entry,
     Expose,
     Peek,
     Play,
@@ -87,6 +86,7 @@ from shared.rules.language.moves import (
     Remedy,
     Ruling,
     Take,
+    WriteEntry,
 )
 from shared.rules.language.refusal import Refused
 
@@ -241,7 +241,7 @@ def _of_a_seat(court: Court, maker: int, move: CourtMove, now: int | None) -> De
         return Refused("wrong_phase", "3.9.17", "The deal has been played; its result is confirmed, or called into question.")
     if isinstance(move, Propose) and move.what == "takeback" and court.acts:
         return Refused("call_not_allowed", "5.4.22", "Where something irregular has happened attention is called; nothing is taken back.")
-    if isinstance(move, Entry):
+    if isinstance(move, WriteEntry):
         return Refused("wrong_phase", "4.2.6", "Entries are written by hand after a deal, where the terms of the table say so.")
     if isinstance(move, Declare):
         return order_acts.decide_contract(court, maker, move, now)
@@ -263,7 +263,7 @@ _ACTS: dict[type[CourtMove], Callable[[Court, int, Any], Decided]] = {
 def _answer(court: Court, seat: int, move: CourtMove) -> Decided:
     """Only what is asked for is taken while a remedy, a claim or a proposal waits."""
     asked = court.pending
-    if isinstance(move, (Peek, Expose, Take, Confirm, Entry)):
+    if isinstance(move, (Peek, Expose, Take, Confirm, WriteEntry)):
         return Refused("claim_pending", "3.9.14", f"Seat {court.to_act} is asked; nothing else goes on before.")
     if not isinstance(asked, Question) or not isinstance(move, Remedy) or asked.about == exposed.EXPOSED:
         return deal_decides(court.deal, seat, move)  # type: ignore[arg-type]  # what is left are the game's own moves

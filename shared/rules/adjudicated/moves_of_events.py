@@ -21,7 +21,7 @@ from shared.rules.language.irregular_events import (
     Ruled,
     TalonTakenEarly,
 )
-from shared.rules.language.moves import CallAttention, Confirm, CourtMove, Entry, Expose, Peek, Remedy, RuledEntry, Ruling, Take
+from shared.rules.language.moves import CallAttention, Confirm, CourtMove, Expose, Peek, Remedy, RuledEntry, Ruling, Take, WriteEntry
 
 #: Events that a commit begins with when the pause after a deal is over, and nobody moved.
 PAUSE_OVER: Final = ("TrickForfeited", "DealScored")
@@ -43,8 +43,8 @@ _MOVES: Final[dict[type[Event], Callable[[Any], tuple[Maker, CourtMove]]]] = {
     AttentionCalled: lambda event: (event.by, CallAttention(event.rule, event.seat, event.card or None)),
     RemedyChosen: lambda event: (event.seat, Remedy(event.choice, event.suit, event.card, event.hand)),
     Confirmed: lambda event: (event.seat, Confirm()),
-    EntryWritten: lambda event: (event.seat, Entry(event.column, event.amount, event.on)),
-    LateEntryAsked: lambda event: (event.seat, Entry(event.column, event.amount, event.on)),
+    EntryWritten: lambda event: (event.seat, WriteEntry(event.column, event.amount, event.on)),
+    LateEntryAsked: lambda event: (event.seat, WriteEntry(event.column, event.amount, event.on)),
     Ruled: lambda event: (
         ARBITER,
         Ruling(

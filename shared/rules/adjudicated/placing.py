@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shared.rules.adjudicated.court import Act, ActKind, Court
 from shared.rules.deal.decider import evolve as deal_after
 from shared.rules.deal.ending import outcome, outcome_document
-from shared.rules.deal.position import NOBODY, Deal, Play
+from shared.rules.deal.position import NOBODY, Deal, TrickPlay
 from shared.rules.deck.cards import CARD_NUMBER, CARDS
 from shared.rules.deck.contract import ALL_PASS, TRICKS
 from shared.rules.deck.trick import playable
@@ -24,7 +24,7 @@ OUT_OF_TURN = {"defender": "3.9.14.1", "declarer": "3.9.14.2", "all_pass": "3.9.
 # ---- what a card would be ----------------------------------------------------------------------------------------------
 
 
-def seats_in(play: Play) -> tuple[int, ...]:
+def seats_in(play: TrickPlay) -> tuple[int, ...]:
     """The hands that have a card in the trick, in the order of play; one that played two is in it twice."""
     return tuple(one.seat for one in play.trick if isinstance(one, CardPlayed))
 
@@ -98,7 +98,7 @@ def mended(deal: Deal, last: int = NOBODY) -> Deal:
     return replace(deal, to_act=to_act, play=replace(play, turn=turn, left=len(missing)))
 
 
-def player(play: Play, hand: int) -> int:
+def player(play: TrickPlay, hand: int) -> int:
     """Who plays the next card of `hand`: a dummy's lead is not everybody's who plays it later (Decision 19)."""
     return play.course.player_of[hand] if play.trick else play.course.lead_of[hand]
 
@@ -124,7 +124,7 @@ def closing(court: Court) -> Iterator[Event]:
         yield TalonCardOpened(CARDS[deal.setup.talon[play.number]])
 
 
-def _taker(court: Court, play: Play) -> int:
+def _taker(court: Court, play: TrickPlay) -> int:
     """Who takes the trick (3.9.4): tricks 1 and 2 of an all-pass are his who saw the talon (3.2.19); where nobody followed a suit that the
     talon only named, his who played first [conv].
     """

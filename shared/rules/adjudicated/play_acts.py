@@ -14,13 +14,13 @@ from shared.rules.deal.decider import decide as deal_decides
 from shared.rules.deal.incidents import NONE, Bound
 from shared.rules.deal.laying import catchers_laid, dummy_laid
 from shared.rules.deal.play import legal_cards
-from shared.rules.deal.position import Deal, Play
+from shared.rules.deal.position import Deal, TrickPlay
 from shared.rules.deck.cards import CARD_NUMBER, CARDS, DECK, SUIT_MASKS, SUITS
 from shared.rules.deck.contract import ALL_PASS, MISERE, TRICKS
 from shared.rules.deck.seats import defenders
 from shared.rules.language.game_events import CardExposed, CardPlayed, Event, RemedyAsked
 from shared.rules.language.irregular_events import AttentionCalled, CardNamed, FineWritten, LeadRestricted, RestForfeited, TricksTakenBack
-from shared.rules.language.moves import Play as PlayCard
+from shared.rules.language.moves import Play
 from shared.rules.language.refusal import Refused
 from shared.rules.scoring.outcome import Infraction
 from shared.rules.scoring.recorded_infraction import infraction_document
@@ -30,7 +30,7 @@ Decided = tuple[Event, ...] | Refused
 # ---- the act -----------------------------------------------------------------------------------------------------------
 
 
-def decide_play(court: Court, seat: int, move: PlayCard) -> Decided:
+def decide_play(court: Court, seat: int, move: Play) -> Decided:
     """A card that the seat holds, or whose hand it plays, in turn or not, following or not; only a bound card must be played."""
     deal, play = court.deal, court.deal.play
     card, hand = CARD_NUMBER.get(move.card), seat if move.hand is None else move.hand
@@ -131,7 +131,7 @@ def out_of_turn(court: Court, maker: Maker, index: int, act: Act) -> Decided:
     return called, RemedyAsked(TURN, (court.deal.game.declarer,), act.seat, choices, "", act.rule)
 
 
-def _lies(play: Play, card: int) -> bool:
+def _lies(play: TrickPlay, card: int) -> bool:
     return any(CARD_NUMBER[one.card] == card for one in play.trick)
 
 
@@ -185,7 +185,7 @@ def opponents(deal: Deal, hand: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(play.course.player_of[seat] for seat in opposed))
 
 
-def _next_player(play: Play, hand: int) -> int:
+def _next_player(play: TrickPlay, hand: int) -> int:
     """Whoever plays the next hand that is not the same player's: of two, the other (Decision 19)."""
     own, after = player(play, hand), play.course.after[hand]
     return play.course.player_of[after if play.course.player_of[after] != own else play.course.after[after]]

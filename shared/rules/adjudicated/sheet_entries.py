@@ -30,12 +30,11 @@ from shared.rules.language.irregular_events import (
     LateEntryAsked,
     WarningGiven,
 )
-from shared.rules.language.moves import CallAttention, Entry, Remedy
+from shared.rules.language.moves import CallAttention, Remedy, WriteEntry
 from shared.rules.language.refusal import Malformed, Refused
 from shared.rules.scoring.outcome import Infraction
 from shared.rules.scoring.recorded_infraction import infraction_document
-from shared.rules.scoring.sheet import Entry as SheetEntry
-from shared.rules.scoring.sheet import Sheet, write
+from shared.rules.scoring.sheet import Entry, Sheet, write
 
 WRONG, LATE, FORGOTTEN = "4.2.7", "4.2.9", "4.2.10"
 #: Rules under which entries stand on the sheet already when the deal that records them is scored.
@@ -59,7 +58,7 @@ class Asked(msgspec.Struct, frozen=True):
     rule: str
 
 
-class Paper(msgspec.Struct, frozen=True):
+class KeptSheet(msgspec.Struct, frozen=True):
     """Deal `deal`, 0 before the first: what is `due` and what was `wrote` of it by place; `open` until the end of the next auction.
 
     `warned` is the mask of seats that have had their warning; `fines` of whists that the partners have still to be asked about; `late` an
@@ -78,19 +77,19 @@ class Paper(msgspec.Struct, frozen=True):
     watched: bool = False
 
 
-def paper_of(terms: dict[str, Any]) -> Paper | None:
+def kept_sheet_of(terms: dict[str, Any]) -> KeptSheet | None:
     """The sheet of a table on these terms, where its players write for themselves."""
     by_hand = terms.get("mode") == "adjudicated" and terms.get("entries") == "by_hand"
-    return Paper(watched=terms.get("attention") == "server") if by_hand else None
+    return KeptSheet(watched=terms.get("attention") == "server") if by_hand else None
 
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
 
 
-def deal_scored(paper: Paper, number: int, entries: Iterable[dict[str, Any]]) -> Paper:
+def deal_scored(kept: KeptSheet, number: int, entries: Iterable[dict[str, Any]]) -> KeptSheet:
     """What each has to write now; fines for the deal before stand on the sheet already."""
     due = _summed((_place(one), amounts.read(one["amount"], "amount")) for one in entries if one["rule"] not in ON_THE_SHEET)
-    return Paper(deal=number, due=due, open=True, warned=paper.warned, watched=paper.watched)
+    return KeptSheet(deal=number, due=due, open=True, warned=kept.warned, watched=kept.watched)
 
 
 def _place(entry: dict[str, Any]) -> Place:
@@ -104,32 +103,32 @@ def _summed(lines: Iterable[tuple[Place, Amount]]) -> Lines:
     return tuple(total.items())
 
 
-def evolve(paper: Paper, event: Event) -> Paper:
-    """The paper after an event of the sheet; others leave it as it is."""
+def evolve(kept: KeptSheet, event: Event) -> KeptSheet:
+    """The kept after an event of the sheet; others leave it as it is."""
     match event:
         case EntryWritten() | EntryCorrected():
             line = ((event.seat, event.column, event.on), amounts.read(event.amount, "amount"))
-            after = replace(paper, wrote=_summed((*paper.wrote, line)), late=None)
-            return replace(after, fines=(*paper.fines, _owed(line))) if _is_fined(paper, event) else after
+            after = replace(kept, wrote=_summed((*kept.wrote, line)), late=None)
+            return replace(after, fines=(*kept.fines, _owed(line))) if _is_fined(kept, event) else after
         case WarningGiven(seat=seat):
-            return replace(paper, warned=paper.warned | bit(seat))
+            return replace(kept, warned=kept.warned | bit(seat))
         case EntryFined():
             line = ((event.seat, event.column, event.on), amounts.read(event.amount, "amount"))
-            return replace(paper, fined=_summed((*paper.fined, line)), fines=paper.fines[1:] if event.column == "whists" else paper.fines)
+            return replace(kept, fined=_summed((*kept.fined, line)), fines=kept.fines[1:] if event.column == "whists" else kept.fines)
         case LateEntryAsked():
-            return replace(paper, late=((event.seat, event.column, event.on), amounts.read(event.amount, "amount")))
+            return replace(kept, late=((event.seat, event.column, event.on), amounts.read(event.amount, "amount")))
         case RemedyAsked(about=about) if about in (FINE, CORRECTION, ENTRY):
-            return replace(paper, asked=Asked(about, event.of, event.seats, event.rule))
-        case RemedyChosen() if paper.asked is not None:
-            return _chosen(paper, paper.asked, event.choice)
+            return replace(kept, asked=Asked(about, event.of, event.seats, event.rule))
+        case RemedyChosen() if kept.asked is not None:
+            return _chosen(kept, kept.asked, event.choice)
         case EntriesClosed():
-            return replace(paper, open=False)
-    return paper
+            return replace(kept, open=False)
+    return kept
 
 
-def _is_fined(paper: Paper, event: EntryWritten | EntryCorrected) -> bool:
+def _is_fined(kept: KeptSheet, event: EntryWritten | EntryCorrected) -> bool:
     """Whether the partner may write as many whists on who wrote too many: not the first time."""
-    return isinstance(event, EntryCorrected) and event.rule == WRONG and event.column == "whists" and bool(paper.warned & bit(event.seat))
+    return isinstance(event, EntryCorrected) and event.rule == WRONG and event.column == "whists" and bool(kept.warned & bit(event.seat))
 
 
 def _owed(line: tuple[Place, Amount]) -> tuple[Place, Amount]:
@@ -137,16 +136,16 @@ def _owed(line: tuple[Place, Amount]) -> tuple[Place, Amount]:
     return place, exact(-change)
 
 
-def _chosen(paper: Paper, asked: Asked, choice: str) -> Paper:
+def _chosen(kept: KeptSheet, asked: Asked, choice: str) -> KeptSheet:
     if choice == "accept" and len(asked.waiting) > 1:
-        return replace(paper, asked=replace(asked, waiting=asked.waiting[1:]))
+        return replace(kept, asked=replace(asked, waiting=asked.waiting[1:]))
     refused = choice != "accept"
-    late = None if asked.about == ENTRY and refused else paper.late
-    fines = paper.fines[1:] if asked.about == FINE and refused else paper.fines
-    return replace(paper, asked=None, late=late, fines=fines)
+    late = None if asked.about == ENTRY and refused else kept.late
+    fines = kept.fines[1:] if asked.about == FINE and refused else kept.fines
+    return replace(kept, asked=None, late=late, fines=fines)
 
 
-def concerns(paper: Paper, event: Event) -> bool:
+def concerns(kept: KeptSheet, event: Event) -> bool:
     """Whether an event is the sheet's alone, and no deal's."""
     match event:
         case RemedyAsked(about=about):
@@ -154,7 +153,7 @@ def concerns(paper: Paper, event: Event) -> bool:
         case AttentionCalled(rule=rule):
             return rule in NAMES
         case RemedyChosen():
-            return paper.asked is not None
+            return kept.asked is not None
     return isinstance(event, EntryWritten | EntryCorrected | EntryFined | WarningGiven | LateEntryAsked | EntriesClosed)
 
 
@@ -163,53 +162,53 @@ def on_sheet(sheet: Sheet, event: Event) -> Sheet:
     match event:
         case EntryWritten() | EntryCorrected() | EntryFined():
             number = amounts.read(event.amount, "amount")
-            return write(sheet, (SheetEntry(event.seat, event.column, event.on, number, WRONG, ""),))  # type: ignore[arg-type]  # columns of `Entry`
+            return write(sheet, (Entry(event.seat, event.column, event.on, number, WRONG, ""),))  # type: ignore[arg-type]  # columns of `Entry`
     return sheet
 
 
 # ---- what is wrong -----------------------------------------------------------------------------------------------------
 
 
-def faults(paper: Paper, seat: int) -> Lines:
+def faults(kept: KeptSheet, seat: int) -> Lines:
     """By place how much `seat` wrote to his own good: above what is due, or too little in his mountain (4.2.7). What he has not written is
     no wrong entry, only a missing one (4.2.8, 4.2.10).
     """
     found: list[tuple[Place, Amount]] = []
-    for place, wrote in paper.wrote:
+    for place, wrote in kept.wrote:
         owner, column, _ = place
-        due = dict(paper.due).get(place, 0)
+        due = dict(kept.due).get(place, 0)
         over = due - wrote if column == "mountain" else wrote - due
         if owner == seat and over > 0:
             found.append((place, exact(over)))
     return tuple(found)
 
 
-def _by_place(paper: Paper) -> Iterator[tuple[Place, Amount]]:
-    wrote = dict(paper.wrote)
-    for place in dict.fromkeys((*(place for place, _ in paper.wrote), *(place for place, _ in paper.due))):
+def _by_place(kept: KeptSheet) -> Iterator[tuple[Place, Amount]]:
+    wrote = dict(kept.wrote)
+    for place in dict.fromkeys((*(place for place, _ in kept.wrote), *(place for place, _ in kept.due))):
         yield place, wrote.get(place, 0)
 
 
 # ---- decide ------------------------------------------------------------------------------------------------------------
 
 
-def decide(paper: Paper, players: int, maker: Maker, move: object) -> Decided | None:
+def decide(kept: KeptSheet, players: int, maker: Maker, move: object) -> Decided | None:
     """What a move about the sheet causes; None for a move that is not about the sheet, which goes on as if there were none."""
-    if isinstance(move, Remedy) and paper.asked is not None and isinstance(maker, int):
-        return decide_answer(paper, maker, move)
-    about = isinstance(move, Entry) or (isinstance(move, CallAttention) and move.rule in NAMES)
-    if paper.asked is not None:
-        return Refused("claim_pending", paper.asked.rule, f"Seat {paper.asked.waiting[0]} is asked about the sheet.")
+    if isinstance(move, Remedy) and kept.asked is not None and isinstance(maker, int):
+        return decide_answer(kept, maker, move)
+    about = isinstance(move, WriteEntry) or (isinstance(move, CallAttention) and move.rule in NAMES)
+    if kept.asked is not None:
+        return Refused("claim_pending", kept.asked.rule, f"Seat {kept.asked.waiting[0]} is asked about the sheet.")
     if not about:
         return None
     if isinstance(move, CallAttention):
-        return decide_attention(paper, maker, move)
-    if isinstance(move, Entry) and isinstance(maker, int):
-        return decide_entry(paper, players, maker, move)
+        return decide_attention(kept, maker, move)
+    if isinstance(move, WriteEntry) and isinstance(maker, int):
+        return decide_entry(kept, players, maker, move)
     return Refused("not_your_turn", "4.2.4", "Each player keeps his own columns.")
 
 
-def decide_entry(paper: Paper, players: int, seat: int, move: Entry) -> Decided:
+def decide_entry(kept: KeptSheet, players: int, seat: int, move: WriteEntry) -> Decided:
     """A player's own entry; after the end of the next auction only with everybody's consent (4.2.10)."""
     if (move.column == "whists") != (move.on is not None) or move.on == seat or (move.on or 0) >= players:
         return Refused("malformed", "4.2.1", "Whists are written `on` another seat, pool and mountain on nobody.")
@@ -217,60 +216,60 @@ def decide_entry(paper: Paper, players: int, seat: int, move: Entry) -> Decided:
         number = amounts.read(move.amount, "amount")
     except Malformed as error:
         return Refused("malformed", "4.2.1", error.message)
-    if not paper.deal:
+    if not kept.deal:
         return Refused("wrong_phase", "4.2.6", "Nothing has been played that could be written down.")
-    if paper.open:
-        wrote = EntryWritten(seat, move.column, move.on, written(number), paper.deal)
-        return (wrote, *_seen_by_the_server(evolve(paper, wrote), seat))
-    late = LateEntryAsked(seat, move.column, move.on, written(number), paper.deal)
+    if kept.open:
+        wrote = EntryWritten(seat, move.column, move.on, written(number), kept.deal)
+        return (wrote, *_seen_by_the_server(evolve(kept, wrote), seat))
+    late = LateEntryAsked(seat, move.column, move.on, written(number), kept.deal)
     return late, RemedyAsked(ENTRY, clockwise_from(players, seat), seat, ("accept", "pass"), "", FORGOTTEN)
 
 
-def _seen_by_the_server(paper: Paper, seat: int) -> tuple[Event, ...]:
+def _seen_by_the_server(kept: KeptSheet, seat: int) -> tuple[Event, ...]:
     """Where the server watches it calls a wrong entry at once (4.2.8)."""
-    if not paper.watched or not faults(paper, seat):
+    if not kept.watched or not faults(kept, seat):
         return ()
-    called = decide_attention(paper, SERVER, CallAttention(WRONG, seat))
+    called = decide_attention(kept, SERVER, CallAttention(WRONG, seat))
     return () if isinstance(called, Refused) else called
 
 
-def decide_attention(paper: Paper, maker: Maker, move: CallAttention) -> Decided:
+def decide_attention(kept: KeptSheet, maker: Maker, move: CallAttention) -> Decided:
     """A wrong entry is corrected; the second time it costs as much again (4.2.7). After the end of the next auction its writer decides."""
-    wrong = [seat for seat in ([move.seat] if move.seat is not None else range(5)) if faults(paper, seat)]
+    wrong = [seat for seat in ([move.seat] if move.seat is not None else range(5)) if faults(kept, seat)]
     if not wrong:
         return Refused("call_not_allowed", move.rule, "No entry of the last deal is above what is due.")
     seat = wrong[0]
-    if not paper.open:
+    if not kept.open:
         called = AttentionCalled(LATE, seat, maker)
         return called, RemedyAsked(CORRECTION, (seat,), seat, ("accept", "pass"), "", LATE)
-    corrected = _corrected(paper, seat, WRONG)
-    if not paper.warned & bit(seat):
+    corrected = _corrected(kept, seat, WRONG)
+    if not kept.warned & bit(seat):
         return AttentionCalled(WRONG, seat, maker), *corrected, WarningGiven(seat, WRONG)
     fined = tuple(
-        EntryFined(seat, "mountain", None, written(number), WRONG) for (_, column, _), number in faults(paper, seat) if column != "whists"
+        EntryFined(seat, "mountain", None, written(number), WRONG) for (_, column, _), number in faults(kept, seat) if column != "whists"
     )
-    after = reduce(evolve, (*corrected, *fined), paper)
+    after = reduce(evolve, (*corrected, *fined), kept)
     return AttentionCalled(WRONG, seat, maker), *corrected, *fined, *_next_partner(after)
 
 
-def _corrected(paper: Paper, seat: int, rule: str) -> tuple[Event, ...]:
+def _corrected(kept: KeptSheet, seat: int, rule: str) -> tuple[Event, ...]:
     return tuple(
-        EntryCorrected(seat, column, on, written(number if column == "mountain" else exact(-number)), paper.deal, rule)
-        for (_, column, on), number in faults(paper, seat)
+        EntryCorrected(seat, column, on, written(number if column == "mountain" else exact(-number)), kept.deal, rule)
+        for (_, column, on), number in faults(kept, seat)
     )
 
 
-def _next_partner(paper: Paper) -> tuple[Event, ...]:
+def _next_partner(kept: KeptSheet) -> tuple[Event, ...]:
     """Of partners on whom too many whists had been written the next is asked whether he writes as many."""
-    for (seat, _, on), _ in paper.fines[:1]:
+    for (seat, _, on), _ in kept.fines[:1]:
         if on is not None:
             return (RemedyAsked(FINE, (on,), seat, ("accept", "pass"), "", WRONG),)
     return ()
 
 
-def decide_answer(paper: Paper, seat: int, move: Remedy) -> Decided:
+def decide_answer(kept: KeptSheet, seat: int, move: Remedy) -> Decided:
     """What the asked seat chose; a late entry needs everybody."""
-    asked = paper.asked
+    asked = kept.asked
     if asked is None:
         return Refused("wrong_phase", WRONG, "Nothing is asked about the sheet.")
     if seat != asked.waiting[0]:
@@ -279,27 +278,27 @@ def decide_answer(paper: Paper, seat: int, move: Remedy) -> Decided:
         return Refused("call_not_allowed", asked.rule, "The choice is between accept and pass.")
     chosen = RemedyChosen(seat, move.choice)
     if asked.about == FINE:
-        fine = () if move.choice == "pass" else (EntryFined(seat, "whists", asked.of, written(paper.fines[0][1]), WRONG),)
-        return chosen, *fine, *_next_partner(reduce(evolve, (chosen, *fine), paper))
+        fine = () if move.choice == "pass" else (EntryFined(seat, "whists", asked.of, written(kept.fines[0][1]), WRONG),)
+        return chosen, *fine, *_next_partner(reduce(evolve, (chosen, *fine), kept))
     if move.choice == "pass" or len(asked.waiting) > 1:
         return (chosen,)
     if asked.about == CORRECTION:
-        return chosen, *_corrected(paper, asked.of, LATE)
-    if paper.late is None:
+        return chosen, *_corrected(kept, asked.of, LATE)
+    if kept.late is None:
         return (chosen,)
-    (owner, column, on), number = paper.late
-    return chosen, EntryWritten(owner, column, on, written(number), paper.deal)
+    (owner, column, on), number = kept.late
+    return chosen, EntryWritten(owner, column, on, written(number), kept.deal)
 
 
-def closing(paper: Paper, players: int) -> tuple[Event, ...]:
+def closing(kept: KeptSheet, players: int) -> tuple[Event, ...]:
     """The end of the next auction: what was written otherwise than due stands; it is noted for the score of the deal that goes on."""
-    if not paper.open:
+    if not kept.open:
         return ()
-    due = dict(paper.due)
-    lines = [(place, exact(wrote - due.get(place, 0)), LATE if wrote else FORGOTTEN) for place, wrote in _by_place(paper)]
-    lines += [(place, number, WRONG) for place, number in paper.fined]
+    due = dict(kept.due)
+    lines = [(place, exact(wrote - due.get(place, 0)), LATE if wrote else FORGOTTEN) for place, wrote in _by_place(kept)]
+    lines += [(place, number, WRONG) for place, number in kept.fined]
     noted = [_noted(place, number, rule, players) for place, number, rule in lines if number]
-    return EntriesClosed(paper.deal), *noted
+    return EntriesClosed(kept.deal), *noted
 
 
 _WHY: Final = {WRONG: "a fine for a wrong entry", LATE: "an entry that nobody called in time", FORGOTTEN: "an entry that was forgotten"}

@@ -1,7 +1,7 @@
 """The convention of a pulka: every question that the Code leaves to agreement, answered once and frozen when the pulka starts.
 
 A convention is data (docs/formats.md: Convention): a preset's name, or an object with a preset and what differs. `resolve` makes the
-full record of it; where play differs, one small function is picked by the option's value.
+full document of it; where play differs, one small function is picked by the option's value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shared.rules.convention import presets
 from shared.rules.language.documents import convert
 from shared.rules.language.refusal import Malformed
 
-#: Version of the record and of what its values mean; counted up whenever an old record would be scored differently.
+#: Version of the document and of what its values mean; counted up whenever an old document would be scored differently.
 VERSION = 1
 
 Level = Annotated[int, msgspec.Meta(ge=6, le=10)]
@@ -101,7 +101,7 @@ class Convention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 def resolve(value: object, target: int | None = None, path: str = "convention") -> Convention:
-    """The full record for a preset's name or an object `{"preset": NAME, ...what differs}`; the nested `all_pass` merges too.
+    """The full document for a preset's name or an object `{"preset": NAME, ...what differs}`; the nested `all_pass` merges too.
 
     `target` is the pool to play to, None without one: then nobody helps, and an inherited `help` gives way to an explicit `pool_weight: 2`.
     Likewise an inherited `first_hand_half` to `half_whist: []`, an inherited amnesty to `scoring: whists`.
@@ -192,20 +192,20 @@ def _refuse_contradictions(convention: Convention, path: str) -> None:  # noqa: 
         refuse("all_pass.scoring", "all_pass.amnesty", "in whists the others' tricks are written, and nobody's are subtracted (FN46)")
 
 
-def record(convention: Convention) -> dict[str, Any]:
-    """The record as plain data, just as JSON gives it back, so that an event is the same live and replayed; `from_record` reads it."""
+def to_document(convention: Convention) -> dict[str, Any]:
+    """The options as plain data, just as JSON gives them back, so that an event is the same live and replayed; `from_document` reads it."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(convention))
     return plain
 
 
-def from_record(data: dict[str, Any]) -> Convention:
-    """The convention that `record` wrote. Raises `Malformed` for anything else."""
+def from_document(data: dict[str, Any]) -> Convention:
+    """The convention that `to_document` wrote. Raises `Malformed` for anything else."""
     return convert(data, Convention, "convention")
 
 
 def digest(convention: Convention) -> str:
     """SHA-256, in hex, of the options and their version: equal exactly when two records play and score alike, however they were named."""
-    options = record(convention)
+    options = to_document(convention)
     del options["preset"]
     return hashlib.sha256(msgspec.json.encode(options, order="deterministic")).hexdigest()
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.rules.convention.options import Convention, record
+from shared.rules.convention.options import Convention, to_document
 
 
 class OptionSource(msgspec.Struct, frozen=True):
@@ -20,7 +20,7 @@ class OptionSource(msgspec.Struct, frozen=True):
 
 
 class OptionLine(msgspec.Struct, frozen=True):
-    """One option of a record, with its value as JSON has it."""
+    """One option of a document, with its value as JSON has it."""
 
     option: str
     value: Any
@@ -71,8 +71,8 @@ OPTION_SOURCES: Final[dict[str, OptionSource]] = {
 
 
 def option_lines(convention: Convention) -> tuple[OptionLine, ...]:
-    """Every option of the record, in the order above."""
-    values = record(convention)
+    """Every option of the document, in the order above."""
+    values = to_document(convention)
     inner = {f"all_pass.{option}": value for option, value in values.pop("all_pass").items()}
     values |= inner
     return tuple(OptionLine(option, values[option], told.question, told.source) for option, told in OPTION_SOURCES.items())

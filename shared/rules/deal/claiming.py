@@ -9,14 +9,14 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from shared.rules.deal.ending import scored
-from shared.rules.deal.incidents import NONE, Claim
-from shared.rules.deal.position import NOBODY, Deal, Play, bit
+from shared.rules.deal.incidents import NONE, OpenClaim
+from shared.rules.deal.position import NOBODY, Deal, TrickPlay, bit
 from shared.rules.deck.cards import CARD_NUMBER, CARDS, hand_text, mask_of
 from shared.rules.deck.contract import ALL_PASS, MISERE, TRICKS, is_game
 from shared.rules.deck.seats import clockwise_from, defenders
 from shared.rules.language.deal_events import DealEvent
 from shared.rules.language.game_events import CardExposed, ClaimAnswered, ClaimMade, HeldToLine
-from shared.rules.language.moves import Claim as MakeClaim
+from shared.rules.language.moves import Claim
 from shared.rules.language.refusal import Refused
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
@@ -26,14 +26,14 @@ def claim_made(deal: Deal, event: ClaimMade) -> Deal:
     """The deal waits for those who must agree."""
     waiting = asked(deal, event.seat)
     line = tuple(CARD_NUMBER[card] for card in event.line.split())
-    pending = Claim(event.seat, event.tricks, line, mask_of(event.hand), waiting, deal.phase, event.seat)
+    pending = OpenClaim(event.seat, event.tricks, line, mask_of(event.hand), waiting, deal.phase, event.seat)
     return replace(deal, phase="claim", to_act=waiting[0] if waiting else None, pending=pending)
 
 
 def claim_answered(deal: Deal, event: ClaimAnswered) -> Deal:
     """The next is asked, or nobody: the tricks are taken, and the score follows. A refusal gives the turn back to the claimer."""
     claim = deal.pending
-    if not isinstance(claim, Claim):
+    if not isinstance(claim, OpenClaim):
         return deal
     if event.accept and len(claim.waiting) > 1:
         return replace(deal, to_act=claim.waiting[1], pending=replace(claim, waiting=claim.waiting[1:]))
@@ -105,13 +105,13 @@ def shared_out(deal: Deal, declarers: int) -> tuple[int, ...]:
     return tuple(tricks)
 
 
-def taken_as(deal: Deal, tricks: tuple[int, ...]) -> Play | None:
+def taken_as(deal: Deal, tricks: tuple[int, ...]) -> TrickPlay | None:
     """The play with these `tricks` by seat taken, as everybody agreed; a dummy's are with its defender's already (Decision 19)."""
     by_hand = tricks + (0,) * (len(deal.full_hands) - len(tricks))
     return None if deal.play is None else replace(deal.play, taken=by_hand)
 
 
-def agreed_tricks(deal: Deal, claim: Claim) -> tuple[int, ...]:
+def agreed_tricks(deal: Deal, claim: OpenClaim) -> tuple[int, ...]:
     """Tricks by seat when the claim stands. What a whister does not claim is the declarer's."""
     taken, game = deal.tricks, deal.game
     if claim.seat == game.declarer:
@@ -126,7 +126,7 @@ def agreed_tricks(deal: Deal, claim: Claim) -> tuple[int, ...]:
 # ---- decide ------------------------------------------------------------------------------------------------------------
 
 
-def decide_claim(deal: Deal, seat: int, move: MakeClaim) -> tuple[DealEvent, ...] | Refused:
+def decide_claim(deal: Deal, seat: int, move: Claim) -> tuple[DealEvent, ...] | Refused:
     """A claim by declarer or whister on his turn in the play, of no more tricks than there are; on misere of none."""
     if deal.phase != "play":
         return Refused("wrong_phase", "3.9.14.4", "Tricks are claimed while the cards are played.")
@@ -155,7 +155,7 @@ def may_claim(deal: Deal, seat: int) -> bool:
     return seat == game.declarer or (is_game(game.contract) and game.calls[seat] == "whist")
 
 
-def decide_answer(deal: Deal, claim: Claim, seat: int, accept: bool) -> tuple[DealEvent, ...] | Refused:  # noqa: FBT001 - the answer
+def decide_answer(deal: Deal, claim: OpenClaim, seat: int, accept: bool) -> tuple[DealEvent, ...] | Refused:  # noqa: FBT001 - the answer
     """The last agreement ends the deal with the claimed tricks; the first refusal lets it go on (Decision 24)."""
     answered = ClaimAnswered(seat, accept)
     if accept:

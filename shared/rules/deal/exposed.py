@@ -13,13 +13,12 @@ from msgspec.structs import replace
 
 from shared.rules.deal.incidents import NONE, Bound, Exposure, Incidents, Line, Question
 from shared.rules.deal.play import legal_cards
-from shared.rules.deal.position import Deal, Play
+from shared.rules.deal.position import Deal, TrickPlay
 from shared.rules.deck.cards import CARD_NUMBER, CARDS, DECK, SUIT_MASKS, SUIT_OF, card_numbers, hand_text, mask_of
 from shared.rules.deck.contract import MISERE, is_game
 from shared.rules.language.deal_events import DealEvent
 from shared.rules.language.game_events import CardExposed, HeldToLine, RemedyAsked, RemedyChosen
-from shared.rules.language.moves import Play as PlayCard
-from shared.rules.language.moves import Remedy
+from shared.rules.language.moves import Play, Remedy
 from shared.rules.language.refusal import Refused
 
 EXPOSED = "exposed"  # what such a question is about
@@ -130,7 +129,7 @@ def question(deal: Deal) -> RemedyAsked | None:
     return RemedyAsked(EXPOSED, one.commanders, play.turn, choices, hand_text(cards), one.rule)
 
 
-def _choices(one: Exposure, play: Play, cards: int, legal: int) -> tuple[str, ...]:
+def _choices(one: Exposure, play: TrickPlay, cards: int, legal: int) -> tuple[str, ...]:
     """What a commander may choose: an exposed card cannot be forbidden on its holder's own lead, nor where no other card may be played."""
     if one.command == "forbid":
         return ("card", "forbid") if play.led and legal & ~cards else ("card",)
@@ -195,7 +194,7 @@ def _absurd_in_a_game(card: int, held: int, out: int, led: int, trumps: int) -> 
 # ---- decide ------------------------------------------------------------------------------------------------------------
 
 
-def objection(deal: Deal, move: PlayCard) -> Refused | None:
+def objection(deal: Deal, move: Play) -> Refused | None:
     """Why a card that the rules of following allow may not be played since exposed cards, their commanders or a line say otherwise."""
     may = allowed(deal)
     if may >> CARD_NUMBER[move.card] & 1:

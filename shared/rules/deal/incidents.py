@@ -2,8 +2,8 @@
 
 Two fields of a `Deal` hold it, both None in a deal that nobody interrupted:
 
-* `pending`: somebody must answer before the game goes on. `to_act` is that seat; the phase is `claim` while a `Claim`, a `Proposal` or an
-  `Invitation` waits for an `answer`, `remedy` while a `Question` waits for a `remedy`. Nothing but that move is taken then
+* `pending`: somebody must answer before the game goes on. `to_act` is that seat; the phase is `claim` while an `OpenClaim`, a `Proposal` or
+  an `Invitation` waits for an `answer`, `remedy` while a `Question` waits for a `remedy`. Nothing but that move is taken then
   (`claim_pending`). Every pending record says in `phase` and `turn` where the deal returns to.
 * `incidents`: what has happened besides calls and cards and still counts: which cards lie exposed and who commands them, a line of play
   that a seat is held to, what was proposed and agreed.
@@ -33,7 +33,7 @@ Command: TypeAlias = Literal["forbid", "demand", "name"]
 Matter: TypeAlias = Literal["settle_contract", "older_trick", "bargain", "pause", "takeback", "stop_pulka"]
 
 
-class Claim(msgspec.Struct, frozen=True, gc=False):
+class OpenClaim(msgspec.Struct, frozen=True, gc=False):
     """`seat` claims `tricks` of the rest and shows `hand` (a mask, 3.9.15); `line` are cards in the order in which he would play them.
 
     `waiting` are the seats that have still to agree, in order.
@@ -90,7 +90,7 @@ class Question(msgspec.Struct, frozen=True, gc=False):
     turn: int
 
 
-Pending: TypeAlias = Claim | Proposal | Invitation | Question
+Pending: TypeAlias = OpenClaim | Proposal | Invitation | Question
 
 
 class Exposure(msgspec.Struct, frozen=True, gc=False):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import reduce
 
 from shared.rules.deal import auction, claiming, exposed, proposing
-from shared.rules.deal.incidents import Claim, Invitation, Proposal, Question
+from shared.rules.deal.incidents import Invitation, OpenClaim, Proposal, Question
 from shared.rules.deal.position import Deal
 from shared.rules.language.deal_events import DealEvent
 from shared.rules.language.game_events import Event
@@ -56,7 +56,7 @@ def decide_answer(deal: Deal, seat: int, move: Answer) -> Decided:
     if seat != deal.to_act:
         return Refused("not_your_turn", "3.9.14.4", f"It is seat {deal.to_act} that is asked.")
     match pending:
-        case Claim():
+        case OpenClaim():
             return claiming.decide_answer(deal, pending, seat, move.accept)
         case Proposal():
             return proposing.decide_answer(deal, pending, seat, move.accept)

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from shared.rules.deal.ending import scored
 from shared.rules.deal.laying import catchers_laid, dummy_laid
-from shared.rules.deal.position import NOBODY, Course, Deal, Game, Play, Setup, bit, fresh_trick
+from shared.rules.deal.position import NOBODY, Course, Deal, Game, Setup, TrickPlay, bit, fresh_trick
 from shared.rules.deck.cards import CARD_NUMBER, CARDS, DECK, card_numbers
 from shared.rules.deck.contract import ALL_PASS, MISERE, STRAIN, TRICKS
 from shared.rules.deck.seats import active, defenders
 from shared.rules.deck.trick import BEATING, PLAYED, SUIT_OF_CARD, TRUMPS, WON, playable
 from shared.rules.language.deal_events import DealEvent
 from shared.rules.language.game_events import AllPassed, CardPlayed, TalonCardOpened, TrickWon
-from shared.rules.language.moves import Play as PlayCard
+from shared.rules.language.moves import Play
 from shared.rules.language.refusal import Refused
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ def talon_card_opened(deal: Deal, event: TalonCardOpened) -> Deal:
     card, course = CARD_NUMBER[event.card], play.course
     suit = SUIT_OF_CARD[card]
     beating = suit if course.talon_seat == NOBODY else course.beating[card]
-    opened = Play(course, play.turn, (event,), 3, suit, beating, course.talon_seat, play.played, play.taken, play.number, play.closed)
+    opened = TrickPlay(course, play.turn, (event,), 3, suit, beating, course.talon_seat, play.played, play.taken, play.number, play.closed)
     return Deal(deal.setup, deal.phase, deal.to_act, deal.full_hands, deal.auction, deal.game, opened, deal.score, deal.incidents)
 
 
@@ -83,7 +83,7 @@ def card_played(deal: Deal, event: CardPlayed) -> Deal:
     own, turn, winner, beating = 1 << card, course.after[seat], play.winner, play.beating
     if beating & own:
         winner, beating = seat, course.beating[card]
-    after = Play(
+    after = TrickPlay(
         course,
         turn,
         (*play.trick, event),
@@ -106,7 +106,9 @@ def trick_won(deal: Deal, event: TrickWon) -> Deal:
         return deal
     seat, taken, course = event.seat, play.taken, play.course
     turn = course.leader if event.number <= course.talon_tricks else seat
-    after = Play(course, turn, (), 3, 0, DECK, NOBODY, play.played, _one_more(taken, seat), event.number + 1, (*play.closed, play.trick))
+    after = TrickPlay(
+        course, turn, (), 3, 0, DECK, NOBODY, play.played, _one_more(taken, seat), event.number + 1, (*play.closed, play.trick)
+    )
     return replace(deal, to_act=course.lead_of[turn], play=after)
 
 
@@ -119,7 +121,7 @@ def _one_more(taken: tuple[int, ...], seat: int) -> tuple[int, ...]:
 # ---- decide ------------------------------------------------------------------------------------------------------------
 
 
-def decide_play(deal: Deal, seat: int, move: PlayCard) -> tuple[DealEvent, ...] | Refused:
+def decide_play(deal: Deal, seat: int, move: Play) -> tuple[DealEvent, ...] | Refused:
     """One card to the trick (3.9.2), and all that follows from it: the trick, a talon card, laid hands, the score."""
     card = CARD_NUMBER.get(move.card)
     hand = seat if move.hand is None else move.hand
@@ -147,7 +149,7 @@ def decide_play(deal: Deal, seat: int, move: PlayCard) -> tuple[DealEvent, ...] 
     return _trick_closed(deal, play, hand if play.beating & own else play.winner, PLAYED[seat][hand][card])
 
 
-def _objection_to_another_suit(deal: Deal, play: Play, held: int, move: PlayCard) -> Refused | None:
+def _objection_to_another_suit(deal: Deal, play: TrickPlay, held: int, move: Play) -> Refused | None:
     """Why a card that does not follow may not be played, if it may not: the suit led or a trump is held (3.9.3)."""
     trumps = play.course.trumps
     if held & play.led:
@@ -157,7 +159,7 @@ def _objection_to_another_suit(deal: Deal, play: Play, held: int, move: PlayCard
     return None
 
 
-def _trick_closed(deal: Deal, play: Play, winner: int, played: tuple[CardPlayed]) -> tuple[DealEvent, ...]:
+def _trick_closed(deal: Deal, play: TrickPlay, winner: int, played: tuple[CardPlayed]) -> tuple[DealEvent, ...]:
     """The trick belongs to `winner` (3.9.4); all-pass opens its second talon card, and the tenth trick ends the deal."""
     assert winner != NOBODY, "one of three hands can follow any talon card (Decision 7)"  # noqa: S101 - a property test shows it
     won = WON[winner][play.number]
@@ -177,7 +179,7 @@ def _laid_after_first_card(deal: Deal, seat: int) -> tuple[DealEvent, ...]:
     return ()
 
 
-def _malformed(move: PlayCard) -> Refused:
+def _malformed(move: Play) -> Refused:
     if move.card in CARD_NUMBER:
         return Refused("malformed", "3.9.2", f"There is no hand {move.hand}.")
     return Refused("malformed", "1.3.5", f"{move.card!r} is no card.")
@@ -191,12 +193,12 @@ def _rule_of_following(deal: Deal) -> str:
 # ---- what is on offer --------------------------------------------------------------------------------------------------
 
 
-def legal_cards(play: Play, held: int) -> int:
+def legal_cards(play: TrickPlay, held: int) -> int:
     """The mask of the cards that `turn` may play from `held`."""
     return playable(held, play.led, play.course.trumps)
 
 
-def legal_plays(deal: Deal, seat: int, only: int = DECK) -> Iterator[PlayCard]:
+def legal_plays(deal: Deal, seat: int, only: int = DECK) -> Iterator[Play]:
     """Every card of the mask `only` that is accepted from the seat on turn, suits S C D H, each upward; `hand` stands only for another
     seat's card.
     """
@@ -204,4 +206,4 @@ def legal_plays(deal: Deal, seat: int, only: int = DECK) -> Iterator[PlayCard]:
         return
     turn = deal.play.turn
     for card in card_numbers(legal_cards(deal.play, deal.held(turn)) & only):
-        yield PlayCard(CARDS[card], None if turn == seat else turn)
+        yield Play(CARDS[card], None if turn == seat else turn)

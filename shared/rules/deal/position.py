@@ -1,7 +1,7 @@
 """Where a deal stands: its records, and nothing that decides. Seats are 0..n-1 clockwise, sets of cards are masks (`cards.py`).
 
 A `Deal` is built anew for every event, so it is cut by how often its parts change: `Setup` never, `Auction` and `Game` before the play,
-`Play` with every card.
+`TrickPlay` with every card.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Setup(msgspec.Struct, frozen=True, gc=False):
     (3.7.9).
 
     A hand has the number of its seat. With two players there is a third, `seats.DUMMY`, that no seat has: what is kept by hand (`after`,
-    `dealt`, `Deal.full_hands`, `Play.taken`) then has three values, what is kept by seat (`Game.calls`) two (Decision 19).
+    `dealt`, `Deal.full_hands`, `TrickPlay.taken`) then has three values, what is kept by seat (`Game.calls`) two (Decision 19).
     """
 
     convention: Convention
@@ -131,7 +131,7 @@ class Course(msgspec.Struct, frozen=True, gc=False):
     talon_seat: int = NOBODY
 
 
-class Play(msgspec.Struct, frozen=True, gc=False):
+class TrickPlay(msgspec.Struct, frozen=True, gc=False):
     """The trick on the table and those that are closed.
 
     `turn` is the seat whose card comes next and `left` how many are still to come; `led` is the mask of the suit led (0 before the lead),
@@ -176,7 +176,7 @@ class Deal(msgspec.Struct, frozen=True, gc=False):
     full_hands: tuple[int, ...]  # with talon and discard, without regard to what was played
     auction: Auction
     game: Game
-    play: Play | None
+    play: TrickPlay | None
     score: Score | None
     incidents: Incidents | None = None
     pending: Pending | None = None
@@ -221,6 +221,6 @@ class Deal(msgspec.Struct, frozen=True, gc=False):
         return tuple(hand for hand in range(len(self.full_hands)) if self.game.laid >> hand & 1)
 
 
-def fresh_trick(course: Course, turn: int, played: int, taken: tuple[int, ...], number: int, closed: tuple[Cards, ...] = ()) -> Play:
+def fresh_trick(course: Course, turn: int, played: int, taken: tuple[int, ...], number: int, closed: tuple[Cards, ...] = ()) -> TrickPlay:
     """Trick `number` before its first card: whatever `turn` leads holds it at first."""
-    return Play(course, turn, (), 3, 0, DECK, NOBODY, played, taken, number, closed)
+    return TrickPlay(course, turn, (), 3, 0, DECK, NOBODY, played, taken, number, closed)

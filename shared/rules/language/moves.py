@@ -189,7 +189,7 @@ class Expose(Move, frozen=True, tag="expose"):
     cards: Annotated[tuple[Card, ...], msgspec.Meta(min_length=1, max_length=12)]  # as many as a hand can hold
 
 
-class Entry(Move, frozen=True, tag="entry"):
+class WriteEntry(Move, frozen=True, tag="entry"):
     """What a player writes for himself after a deal, where each keeps his own columns (4.2.4): `amount`, whists `on` another."""
 
     column: Literal["pool", "mountain", "whists"]
@@ -230,7 +230,7 @@ class Ruling(Move, frozen=True, tag="ruling"):
 
 
 DealMove = Bid | Look | Invite | Take | Discard | WithoutThree | Declare | Whist | Lay | Play | Concede | Claim | Answer | Propose | Remedy
-IrregularMove = Peek | Expose | Entry | CallAttention | Confirm | Ruling
+IrregularMove = Peek | Expose | WriteEntry | CallAttention | Confirm | Ruling
 #: A move of an adjudicated deal: an ordinary one, against the rules or not, or one that only this mode knows.
 CourtMove = DealMove | IrregularMove
 AnyMove = Draw | Seed | Cut | CourtMove | Join | Leave | Ready | Settle

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from shared.rules.convention.options import record
+from shared.rules.convention.options import to_document
 from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.language.game_events import Event, PulkaClosed
 from shared.rules.language.member_events import NewcomerSeated, PulkaAdjourned, PulkaResumed, SubstituteSeated
@@ -72,7 +72,7 @@ def _seated(pulka: Pulka, player: str) -> NewcomerSeated:
         seat=seat,
         seats=(*pulka.seats[:seat], player, *pulka.seats[seat:]),
         moved=newcomer.moved_seats(pulka.players, seat),
-        rules_digest=rules_digest(record(pulka.convention), players, pulka.target, pulka.terms),
+        rules_digest=rules_digest(to_document(pulka.convention), players, pulka.target, pulka.terms),
         start=newcomer.start_document(pulka.convention, sheet, series, pulka.number),
     )
 

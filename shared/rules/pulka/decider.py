@@ -15,8 +15,8 @@ import msgspec
 from shared.rules.adjudicated import decider as courts
 from shared.rules.adjudicated import sheet_entries
 from shared.rules.adjudicated.court import Court, Maker, court_terms, game_of
-from shared.rules.adjudicated.sheet_entries import Paper
-from shared.rules.convention.options import from_record, record
+from shared.rules.adjudicated.sheet_entries import KeptSheet
+from shared.rules.convention.options import from_document, to_document
 from shared.rules.deal import decider as deals
 from shared.rules.deal.decider import Deal
 from shared.rules.deck import shuffle
@@ -74,7 +74,7 @@ BY_CONSENT = "by_consent"  # why a pulka closed before its own end (5.4.18)
 
 def settles_next(pulka: Pulka) -> bool:
     """Whether the pulka is settled instead of dealt on, once the players have had the time to write what is due (4.2.9)."""
-    return pulka.paper is not None and bool(pulka.paper.deal) and phase(pulka) == "between_deals" and bool(_closing(pulka))
+    return pulka.kept_sheet is not None and bool(pulka.kept_sheet.deal) and phase(pulka) == "between_deals" and bool(_closing(pulka))
 
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
@@ -83,19 +83,18 @@ def settles_next(pulka: Pulka) -> bool:
 def evolve(pulka: Pulka, event: Event) -> Pulka:
     """The match after `event`; total, never refuses."""
     own = _EVOLVE.get(type(event))
-    if pulka.paper is not None:
-        return _with_paper(pulka, pulka.paper, event, own or _played)
+    if pulka.kept_sheet is not None:
+        return _with_kept_sheet(pulka, pulka.kept_sheet, event, own or _played)
     return _played(pulka, event) if own is None else own(pulka, event)
 
 
-def _with_paper(pulka: Pulka, paper: Paper, event: Event, own: Callable[[Pulka, Any], Pulka]) -> Pulka:
+def _with_kept_sheet(pulka: Pulka, kept: KeptSheet, event: Event, own: Callable[[Pulka, Any], Pulka]) -> Pulka:
     """Where the players write for themselves: what is the sheet's alone does not concern the deal (4.2.4)."""
-    after = pulka if sheet_entries.concerns(paper, event) else own(pulka, event)
+    after = pulka if sheet_entries.concerns(kept, event) else own(pulka, event)
     if isinstance(event, DealScored):
-        kept = sheet_entries.deal_scored(paper, pulka.number, event.entries)
-        return msgspec.structs.replace(after, sheet=pulka.sheet, paper=kept)
-    kept = sheet_entries.evolve(paper, event)
-    return msgspec.structs.replace(after, sheet=sheet_entries.on_sheet(after.sheet, event), paper=kept)
+        after_deal = sheet_entries.deal_scored(kept, pulka.number, event.entries)
+        return msgspec.structs.replace(after, sheet=pulka.sheet, kept_sheet=after_deal)
+    return msgspec.structs.replace(after, sheet=sheet_entries.on_sheet(after.sheet, event), kept_sheet=sheet_entries.evolve(kept, event))
 
 
 def _played(pulka: Pulka, event: Event) -> Pulka:
@@ -114,7 +113,7 @@ def _opened(pulka: Pulka, event: PulkaOpened) -> Pulka:
     return Pulka(
         table_id=pulka.table_id,
         status="playing",
-        convention=from_record(event.convention),
+        convention=from_document(event.convention),
         rules_digest=event.rules_digest,
         players=event.players,
         target=event.target,
@@ -123,7 +122,7 @@ def _opened(pulka: Pulka, event: PulkaOpened) -> Pulka:
         sheet=empty_sheet(event.players),
         dealer=event.first_dealer,
         next_dealer=event.first_dealer,
-        paper=sheet_entries.paper_of(event.terms),
+        kept_sheet=sheet_entries.kept_sheet_of(event.terms),
     )
 
 
@@ -231,7 +230,7 @@ def open_pulka(pulka: Pulka, command: OpenPulka) -> tuple[Event, ...] | Refused:
     """Begin the match; on a table that has begun it decides to nothing."""
     if pulka.status != "waiting":
         return ()
-    frozen = record(command.convention)
+    frozen = to_document(command.convention)
     opened = PulkaOpened(
         convention=frozen,
         rules_digest=command.rules_digest,
@@ -250,7 +249,7 @@ def start_deal(pulka: Pulka, command: StartDeal) -> tuple[Event, ...]:
         return ()
     if pulka.annulling is not None:  # ordered while seats were drawn for
         return corrections.ended(pulka)
-    if pulka.paper is not None and pulka.paper.deal:
+    if pulka.kept_sheet is not None and pulka.kept_sheet.deal:
         closed = _closing(pulka)
         if closed:
             return closed
@@ -275,8 +274,8 @@ def decide(pulka: Pulka, seat: Maker, move: AnyMove, now: int | None = None, *, 
         or members.concerns(move, pulka.members, in_deal=pulka.deal is not None, deal_asks=waits_for_answer(pulka))
     ):
         return between_deals.decided(pulka, members.decide(pulka.members, pulka.seats, seat, move), evolve)
-    if pulka.paper is not None:
-        about = sheet_entries.decide(pulka.paper, pulka.players, seat, move)
+    if pulka.kept_sheet is not None:
+        about = sheet_entries.decide(pulka.kept_sheet, pulka.players, seat, move)
         if about is not None:
             return about
     if pulka.deal is None:
@@ -284,8 +283,8 @@ def decide(pulka: Pulka, seat: Maker, move: AnyMove, now: int | None = None, *, 
     events = _in_the_deal(pulka.deal, seat, move, now)
     if isinstance(events, Refused):
         return events
-    if pulka.paper is not None and any(isinstance(event, (AuctionWon, AllPassed)) for event in events):
-        events = (*events, *sheet_entries.closing(pulka.paper, pulka.players))
+    if pulka.kept_sheet is not None and any(isinstance(event, (AuctionWon, AllPassed)) for event in events):
+        events = (*events, *sheet_entries.closing(pulka.kept_sheet, pulka.players))
     return _finished(pulka, events, time_up=time_up)
 
 
@@ -341,7 +340,7 @@ def _finished(pulka: Pulka, events: tuple[Event, ...], *, time_up: bool) -> tupl
         return tuple(done)
     after = reduce(evolve, done, pulka)
     done.append(revealing.reveal(after))
-    closed = () if isinstance(events[-1], Redealt) or after.paper is not None else _closing(after, time_up=time_up)
+    closed = () if isinstance(events[-1], Redealt) or after.kept_sheet is not None else _closing(after, time_up=time_up)
     return (*done, *closed) if closed else (*done, *between_deals.due(reduce(evolve, done, pulka), evolve))
 
 

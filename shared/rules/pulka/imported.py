@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.rules.convention.options import from_record, record
+from shared.rules.convention.options import from_document, to_document
 from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.deal.ending import outcome_document
 from shared.rules.language.amount import LARGEST, LONGEST, Amount, written
@@ -75,7 +75,7 @@ def _recorded(pulka: Scored, document: object, seats: tuple[str, ...], visibilit
         raise Malformed("seats", "nobody has two seats")
     if visibility == "private" and not seats:
         raise Malformed("visibility", "only its players may look at a private pulka, and seats names none")
-    convention = record(pulka.convention)
+    convention = to_document(pulka.convention)
     terms: dict[str, Any] = {"visibility": visibility}
     file: dict[str, Any] = {
         "format": 1,
@@ -166,7 +166,7 @@ def evolve_recorded(pulka: Pulka, event: PulkaRecorded) -> Pulka:
     return Pulka(
         table_id=pulka.table_id,
         status="over",
-        convention=from_record(event.score_file["convention"]),
+        convention=from_document(event.score_file["convention"]),
         rules_digest=event.rules_digest,
         players=event.players,
         target=event.target,

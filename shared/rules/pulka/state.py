@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from shared.rules.adjudicated.court import Court
-from shared.rules.adjudicated.sheet_entries import Paper
+from shared.rules.adjudicated.sheet_entries import KeptSheet
 from shared.rules.convention.options import PRESETS, Convention
 from shared.rules.deal.decider import Deal
 from shared.rules.language.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
@@ -64,7 +64,7 @@ class Pulka(msgspec.Struct, frozen=True):
     members: Members = Members()
     settlement: dict[str, Any] | None = None
     stopping: bool = False
-    paper: Paper | None = None
+    kept_sheet: KeptSheet | None = None
     corrections: tuple[ResultCorrected, ...] = ()
     annulled: PulkaAnnulled | None = None
     annulling: AnnulmentOrdered | None = None

@@ -11,7 +11,7 @@ from shared.rules.adjudicated.court import Court
 from shared.rules.deal import decider as deals
 from shared.rules.deck.shuffle import ABSENT_CUT
 from shared.rules.language.amount import written
-from shared.rules.language.moves import AnyMove, Cut, Draw, Entry, Remedy
+from shared.rules.language.moves import AnyMove, Cut, Draw, Remedy, WriteEntry
 from shared.rules.pulka.state import Pulka
 
 
@@ -19,7 +19,7 @@ def phase(pulka: Pulka) -> str:
     """`waiting`, `draw`, `between_deals`, `cut`, the deal's own phase, or `over`; `scored` while a result waits to be confirmed."""
     if pulka.status != "playing":
         return "over" if pulka.status == "over" else "waiting"
-    if pulka.paper is not None and pulka.paper.asked is not None:
+    if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
         return "remedy"
     if pulka.deal is not None:
         return "scored" if awaits_confirmation(pulka) else pulka.deal.phase
@@ -40,8 +40,8 @@ def cutter(pulka: Pulka) -> int:
 
 def to_act(pulka: Pulka) -> int | None:
     """The seat whose move the table waits for, if it waits for a seat."""
-    if pulka.paper is not None and pulka.paper.asked is not None:
-        return pulka.paper.asked.waiting[0]
+    if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
+        return pulka.kept_sheet.asked.waiting[0]
     if pulka.deal is not None:
         return pulka.deal.to_act
     if pulka.draw is not None:
@@ -59,22 +59,22 @@ def awaits_confirmation(pulka: Pulka) -> bool:
     return isinstance(pulka.deal, Court) and pulka.deal.awaits_confirmation
 
 
-def entries_due(pulka: Pulka, seat: int) -> tuple[Entry, ...]:
+def entries_due(pulka: Pulka, seat: int) -> tuple[WriteEntry, ...]:
     """What `seat` has still to write for the last deal, where each keeps his own columns (4.2.4)."""
-    paper = pulka.paper
-    if paper is None or not paper.open or paper.asked is not None or pulka.status != "playing":
+    kept = pulka.kept_sheet
+    if kept is None or not kept.open or kept.asked is not None or pulka.status != "playing":
         return ()
-    wrote = dict(paper.wrote)
+    wrote = dict(kept.wrote)
     return tuple(
-        Entry(column, written(number), on)  # type: ignore[arg-type]  # the columns of a score's entries
-        for (owner, column, on), number in paper.due
+        WriteEntry(column, written(number), on)  # type: ignore[arg-type]  # the columns of a score's entries
+        for (owner, column, on), number in kept.due
         if owner == seat and number and (owner, column, on) not in wrote
     )
 
 
 def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
     """Every move that `seat` may make now; of the cuts, and of the cards to draw, one."""
-    if pulka.paper is not None and pulka.paper.asked is not None:
+    if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
         return (Remedy("accept"), Remedy("pass")) if to_act(pulka) == seat else ()
     if isinstance(pulka.deal, Court):
         return offering.legal_moves(pulka.deal, seat)
@@ -85,7 +85,7 @@ def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
 
 def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
     """`legal_moves` as documents; a discard without its cards, which are free (docs/formats.md: Deal record)."""
-    if pulka.paper is not None and pulka.paper.asked is not None:
+    if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
         return [msgspec.to_builtins(move) for move in legal_moves(pulka, seat)]
     if isinstance(pulka.deal, Court):
         return offering.offer(pulka.deal, seat)
@@ -96,7 +96,7 @@ def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
 
 def default_move(pulka: Pulka) -> AnyMove:
     """The move that is made for the seat on turn when its time runs out."""
-    if pulka.paper is not None and pulka.paper.asked is not None:
+    if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
         return Remedy("pass")
     if isinstance(pulka.deal, Court):
         return offering.default_move(pulka.deal)

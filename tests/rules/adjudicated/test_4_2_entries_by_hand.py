@@ -8,7 +8,7 @@ from shared.rules.convention.options import PRESETS
 from shared.rules.deal.ending import outcome_of
 from shared.rules.deck.cards import CARDS, card_numbers
 from shared.rules.language.game_events import PulkaClosed
-from shared.rules.language.moves import Bid, CallAttention, Concede, Confirm, Cut, Declare, Discard, Entry, Remedy, Whist
+from shared.rules.language.moves import Bid, CallAttention, Concede, Confirm, Cut, Declare, Discard, Remedy, Whist, WriteEntry
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka import decider as match
 from shared.rules.pulka.decider import OpenPulka, Pulka, StartDeal
@@ -76,11 +76,11 @@ class AtTable:
         return self.all_write()
 
     def writes(self, seat, column, amount, on=None):
-        return self.does(seat, Entry(column, amount, on))
+        return self.does(seat, WriteEntry(column, amount, on))
 
     def all_write(self):
         """Everybody writes what is due, once more."""
-        for (seat, column, on), amount in self.pulka.paper.due:
+        for (seat, column, on), amount in self.pulka.kept_sheet.due:
             self.writes(seat, column, amount, on)
         return self
 
@@ -92,11 +92,11 @@ def test_4_2_4_each_keeps_his_own_columns():
     """The score tells what is due; only what the players write stands on the sheet."""
     sat = AtTable().deal()
     assert sat.pulka.sheet.mountain == (0, 0, 0)
-    assert dict(sat.pulka.paper.due) == {(0, "mountain", None): 12, (1, "whists", 0): 12, (2, "whists", 0): 12}
+    assert dict(sat.pulka.kept_sheet.due) == {(0, "mountain", None): 12, (1, "whists", 0): 12, (2, "whists", 0): 12}
     sat.all_write()
     assert (sat.pulka.sheet.mountain, sat.pulka.sheet.whists) == ((12, 0, 0), ((0, 0, 0), (12, 0, 0), (12, 0, 0)))
     sat.refused(0, CallAttention("4.2.7"), "call_not_allowed", "4.2.7")
-    sat.refused(0, Entry("whists", 3), "malformed", "4.2.1")
+    sat.refused(0, WriteEntry("whists", 3), "malformed", "4.2.1")
 
 
 def test_4_2_7_the_first_wrong_entry_is_corrected():
@@ -116,7 +116,7 @@ def test_4_2_7_the_second_one_costs_as_much():
     sat.deal().writes(1, "whists", 15, 2).does(0, CallAttention("4.2.7"))
     assert sat.names() == ["AttentionCalled", "EntryCorrected", "RemedyAsked"]
     assert (match.phase(sat.pulka), match.to_act(sat.pulka)) == ("remedy", 2)
-    sat.refused(0, Entry("whists", 12, 2), "claim_pending", "4.2.7")
+    sat.refused(0, WriteEntry("whists", 12, 2), "claim_pending", "4.2.7")
     sat.does(2, Remedy("accept"))
     assert sat.names() == ["RemedyChosen", "EntryFined"]
     assert sat.pulka.sheet.whists[2][1] == 12 + 3

@@ -9,7 +9,7 @@ from shared.rules.convention.options import resolve
 from shared.rules.deal.decider import open_deal
 from shared.rules.deck.cards import CARDS, card_numbers
 from shared.rules.language.irregular_events import CardGiven, Redealt
-from shared.rules.language.moves import Bid, CallAttention, Confirm, Declare, Entry, Peek, Play
+from shared.rules.language.moves import Bid, CallAttention, Confirm, Declare, Peek, Play, WriteEntry
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka import decider as match
 from shared.rules.pulka.decider import Pulka, StartDeal
@@ -196,7 +196,9 @@ def test_5_5_1_onlookers_say_nothing():
 
 def test_4_2_6_nothing_to_write_before_the_first_score():
     """Entries follow a deal (4.2.6), and only a player's own (4.2.4)."""
-    AtTable().refused(0, Entry("pool", 2), "wrong_phase", "4.2.6").deal().refused(ARBITER, Entry("pool", 2), "not_your_turn", "4.2.4")
+    AtTable().refused(0, WriteEntry("pool", 2), "wrong_phase", "4.2.6").deal().refused(
+        ARBITER, WriteEntry("pool", 2), "not_your_turn", "4.2.4"
+    )
 
 
 def test_4_2_8_an_entry_counts_when_the_pencil_is_down():

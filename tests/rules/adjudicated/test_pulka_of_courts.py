@@ -14,7 +14,7 @@ from shared.events.redaction import PublicCodec
 from shared.rules.adjudicated.court import ARBITER
 from shared.rules.adjudicated.moves_of_events import PAUSE_OVER
 from shared.rules.adjudicated.replaying import RecordedMove, write_move
-from shared.rules.convention.options import PRESETS, record, resolve
+from shared.rules.convention.options import PRESETS, resolve, to_document
 from shared.rules.language.game_events import DarkTalonTaken, DealRevealed, DealScored
 from shared.rules.language.irregular_events import Redealt, TalonReturned
 from shared.rules.language.moves import Bid, CallAttention, Concede, Confirm, Cut, Declare, Discard, Ruling, Take, Whist
@@ -94,7 +94,8 @@ def test_the_record_of_a_deal_replays_to_the_same_events(seed):
         moves.append(write_move(RecordedMove(maker, move)))
     told = replay_document(
         {
-            "convention": record(PRESETS["sochi"]), "players": 3, "dealer": 0, "target": 20, "mode": "adjudicated", "attention": attention,
+            "convention": to_document(PRESETS["sochi"]), "players": 3, "dealer": 0, "target": 20,
+            "mode": "adjudicated", "attention": attention,
             "hands": list(dealt_cards.hands), "talon": dealt_cards.talon, "moves": moves, "entropy": revealed.server_seed,
         }
     )  # fmt: skip

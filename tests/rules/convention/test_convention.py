@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shared.rules.convention.options import PRESETS, VERSION, AllPass, Convention, digest, from_record, record, resolve
+from shared.rules.convention.options import PRESETS, VERSION, AllPass, Convention, digest, from_document, resolve, to_document
 from shared.rules.convention.sources import option_lines
 from shared.rules.language.refusal import Malformed
 
@@ -40,15 +40,15 @@ def test_presets_are_the_table_of_the_formats() -> None:
         series_ends="any_game",
         dealer="passes",
     )
-    assert record(rostov)["consolation"] == {"fixed": 10}
-    assert record(rostov)["all_pass"]["zero_bonus"] == {"fixed": 1}
+    assert to_document(rostov)["consolation"] == {"fixed": 10}
+    assert to_document(rostov)["all_pass"]["zero_bonus"] == {"fixed": 1}
 
 
 def test_code_is_sochi_with_its_tournament_profile() -> None:
     """The Code's own profile differs from Sochi in the price of all-pass and in who may say here, and in nothing else (0.3)."""
-    as_sochi = record(PRESETS["code"]) | {"preset": "sochi", "here": "senior"}
+    as_sochi = to_document(PRESETS["code"]) | {"preset": "sochi", "here": "senior"}
     as_sochi["all_pass"] = as_sochi["all_pass"] | {"prices": [1, 2, 3]}
-    assert as_sochi == record(PRESETS["sochi"])
+    assert as_sochi == to_document(PRESETS["sochi"])
     assert PRESETS["code"].all_pass.prices == (1,)
 
 
@@ -61,9 +61,9 @@ def test_what_differs_is_laid_over_the_preset() -> None:
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
 def test_a_record_is_read_back(name: str) -> None:
-    """A frozen record reads back to the same convention, from an event and from a score file alike."""
-    frozen = record(PRESETS[name])
-    assert from_record(frozen) == resolve(frozen) == PRESETS[name]
+    """A frozen document reads back to the same convention, from an event and from a score file alike."""
+    frozen = to_document(PRESETS[name])
+    assert from_document(frozen) == resolve(frozen) == PRESETS[name]
     assert frozen["version"] == VERSION
 
 
@@ -148,7 +148,7 @@ def test_contradictions_name_both_options(value: Any, options: tuple[str, str]) 
 
 
 def test_help_needs_a_target() -> None:
-    """Double weight with inherited help is refused when there is a target; without one nobody helps, and the record says so (4.2.3)."""
+    """Double weight with inherited help is refused when there is a target; without one nobody helps, and the document says so (4.2.3)."""
     double = {"preset": "sochi", "pool_weight": 2}
     assert refusal(double, target=20).path == "convention.help"
     assert resolve(double).help == "none"
@@ -159,7 +159,7 @@ def test_what_is_only_inherited_gives_way() -> None:
     assert resolve({"preset": "leningrad", "half_whist": []}).first_hand_half is False
     in_whists = resolve({"preset": "sochi", "all_pass": {"scoring": "whists", "prices": [5]}})
     assert in_whists.all_pass.amnesty is False
-    assert resolve(record(in_whists)) == in_whists
+    assert resolve(to_document(in_whists)) == in_whists
 
 
 def test_conventions_are_values() -> None:
@@ -171,8 +171,8 @@ def test_conventions_are_values() -> None:
 
 
 def test_every_option_says_where_it_comes_from() -> None:
-    """Each option of a record has its line, with its value, a question and a rule or decision; no line is of another option."""
-    values = record(PRESETS["rostov"])
+    """Each option of a document has its line, with its value, a question and a rule or decision; no line is of another option."""
+    values = to_document(PRESETS["rostov"])
     flat = {name: value for name, value in values.items() if name != "all_pass"}
     flat |= {f"all_pass.{name}": value for name, value in values["all_pass"].items()}
     for fixed in ("preset", "version"):

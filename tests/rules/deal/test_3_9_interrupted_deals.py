@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shared.rules.deal.claiming import hands_of, may_claim
 from shared.rules.deal.decider import decide, default_move, evolve, legal_moves, offer
 from shared.rules.deal.exposed import lying
-from shared.rules.deal.incidents import Claim as Claimed
+from shared.rules.deal.incidents import OpenClaim as Claimed
 from shared.rules.deal.position import bit
 from shared.rules.deck.cards import CARDS, card_numbers, hand_text
 from shared.rules.language.deal_events import DealEvent

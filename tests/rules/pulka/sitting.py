@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from functools import reduce
 
-from shared.rules.convention.options import PRESETS, Convention, record
+from shared.rules.convention.options import PRESETS, Convention, to_document
 from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.language.game_events import Event
 from shared.rules.language.moves import Join
@@ -23,7 +23,7 @@ class Match:
 
     def __init__(self, convention: Convention = PRESETS["sochi"], players: int = 3, target: int | None = 50, lot: int = 1):
         self.draw = random.Random(lot)
-        digest = rules_digest(record(convention), players, target, {})
+        digest = rules_digest(to_document(convention), players, target, {})
         opened = match.open_pulka(Pulka(table_id=TABLE), OpenPulka(convention, digest, players, target, PLAYERS[:players], {}, lot))
         self.pulka = Pulka(table_id=TABLE)
         self.events: list[Event] = []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.rules.convention.options import record
+from shared.rules.convention.options import to_document
 from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.language.amount import Amount
 from shared.rules.language.game_events import DealStarted
@@ -47,7 +47,7 @@ def test_3_1_2_x_02_everybody_consents_and_he_sits_down_after_the_deal() -> None
     assert (seated.player, seated.seat) == ("eve", dealer + 1)
     assert game.pulka.seats == seated.seats == (*sat[: dealer + 1], "eve", *sat[dealer + 1 :])
     assert [seated.seats[seated.moved[seat]] for seat in range(3)] == list(sat)
-    assert game.pulka.rules_digest == rules_digest(record(game.pulka.convention), 4, 50, {}) == seated.rules_digest
+    assert game.pulka.rules_digest == rules_digest(to_document(game.pulka.convention), 4, 50, {}) == seated.rules_digest
     game.plays(4)
     started = [event for event in game.events if isinstance(event, DealStarted)]
     assert started[-1].dealer == seated.seat

@@ -9,7 +9,7 @@ from functools import cache, reduce
 
 import pytest
 
-from shared.rules.convention.options import PRESETS, record, resolve
+from shared.rules.convention.options import PRESETS, resolve, to_document
 from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.deal.ending import outcome_of
 from shared.rules.language.amount import read
@@ -31,7 +31,7 @@ ALL_PASS = {"dealer": 0, "contract": "all_pass", "tricks": [2, 5, 3]}
 def outcomes(preset, players, lot, deals):
     """What was played in a pulka that a seeded lot has played under `preset`."""
     rules, draw = resolve(preset, 30), random.Random(lot)
-    opening = OpenPulka(rules, rules_digest(record(rules), players, 30, {}), players, 30, tuple("abcde"[:players]), {}, 1, "5e" * 32)
+    opening = OpenPulka(rules, rules_digest(to_document(rules), players, 30, {}), players, 30, tuple("abcde"[:players]), {}, 1, "5e" * 32)
     pulka = Pulka(table_id="0-" + "a" * 26)
     pulka = reduce(match.evolve, match.open_pulka(pulka, opening), pulka)
     found = []

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from functools import reduce
 
-from shared.eventlog.port import EventLog, Recorded
+from shared.eventlog.port import EventLog, Stored
 from shared.events.address import Address, new_id, table
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
-from shared.rules.convention.options import record, resolve
+from shared.rules.convention.options import resolve, to_document
 from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.language.game_events import Event
 from shared.rules.pulka import corrections
@@ -47,18 +47,18 @@ class PlayedTable:
         self._options = {"convention": "sochi", "terms": {}} | options
         self._players, self._target = players, target
         self.pulka = Pulka(table_id=self.id)
-        self.commits: list[Recorded] = []
+        self.commits: list[Stored] = []
         self._head, self._sequence = FIRST_PREV_HASH, 0
         self.schema = SCHEMA  # raised: as a later version of the program writes
 
-    async def open(self) -> Recorded:
+    async def open(self) -> Stored:
         """The pulka's first commit."""
         convention, terms = resolve(self._options["convention"], self._target), self._options["terms"]
-        digest = rules_digest(record(convention), self._players, self._target, terms)
+        digest = rules_digest(to_document(convention), self._players, self._target, terms)
         wanted = OpenPulka(convention, digest, self._players, self._target, self.seats, terms, self.draw.randrange(12), "5e" * 32)
         return await self.commit("service", match.open_pulka(self.pulka, wanted))
 
-    async def step(self) -> Recorded | None:
+    async def step(self) -> Stored | None:
         """The next commit; None when the pulka is over."""
         if not self.commits:
             return await self.open()
@@ -77,15 +77,15 @@ class PlayedTable:
                 break
         return self
 
-    async def correct(self, *amounts: int | str, author: str = "operator:desk", reason: str = "a trick was counted twice") -> Recorded:
+    async def correct(self, *amounts: int | str, author: str = "operator:desk", reason: str = "a trick was counted twice") -> Stored:
         """A correction of the settled pulka."""
         return await self.commit(author, corrections.correct(self.pulka, author, corrections.read_amounts(amounts), reason))
 
-    async def annul(self, author: str = "operator:desk", reason: str = "two players were one") -> Recorded:
+    async def annul(self, author: str = "operator:desk", reason: str = "two players were one") -> Stored:
         """The settled pulka counts for nothing."""
         return await self.commit(author, corrections.annul(self.pulka, author, reason))
 
-    async def commit(self, actor: str, decided: tuple[Event, ...]) -> Recorded:
+    async def commit(self, actor: str, decided: tuple[Event, ...]) -> Stored:
         revision = len(self.commits) + 1
         data = encode(
             Commit(

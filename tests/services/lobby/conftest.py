@@ -17,7 +17,7 @@ from shared.events import address
 from shared.events.catalogue import encode_event
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of
 from shared.events.keys import MasterKeys
-from shared.rules.convention.options import PRESETS, record
+from shared.rules.convention.options import PRESETS, to_document
 from shared.rules.language.game_events import PulkaClosed, PulkaOpened, PulkaRefused
 from shared.web.application import build
 from shared.web.auth import Tokens
@@ -77,7 +77,7 @@ class TableService:
         self.heads[table_id] = (recorded.sequence, revision + 1, hash_of(data))
 
     async def open(self, table_id: str) -> None:
-        await self.write(table_id, PulkaOpened(record(PRESETS["sochi"]), "00", 3, 10, ("a", "b", "c"), 0, {}))
+        await self.write(table_id, PulkaOpened(to_document(PRESETS["sochi"]), "00", 3, 10, ("a", "b", "c"), 0, {}))
 
     async def refuse(self, table_id: str) -> None:
         await self.write(table_id, PulkaRefused("malformed", "no"))

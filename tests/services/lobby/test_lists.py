@@ -115,8 +115,8 @@ async def test_queries_that_cannot_be(stranger):
 
 async def test_a_position_that_does_not_come(stranger, monkeypatch):
     """A list that does not reach the wanted position in time is 503: it would not show what its reader wrote."""
-    monkeypatch.setattr("shared.projections.at_least.WAIT_S", 0.05)
-    monkeypatch.setattr("shared.projections.at_least.AtLeast.wait.__defaults__", (0.05,))
+    monkeypatch.setattr("shared.projections.core.at_least.WAIT_S", 0.05)
+    monkeypatch.setattr("shared.projections.core.at_least.AtLeast.wait.__defaults__", (0.05,))
     assert (await stranger.get("/tables?at_least=LOBBY_0:999", status=503))["code"] == "unavailable"
 
 

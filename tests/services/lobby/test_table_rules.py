@@ -13,7 +13,7 @@ from services.table.openings import opening
 from shared.eventlog.memory import MemoryLog
 from shared.events.keys import MasterKeys
 from shared.events.lobby_events import PlayerReady, SeatTaken, TableFilled, TableOpened
-from shared.rules.convention.options import PRESETS, record, resolve
+from shared.rules.convention.options import PRESETS, resolve, to_document
 from shared.rules.language.refusal import Malformed, Refused
 
 HUMANS, BOTS = ("anna", "boris", "vera", "gleb"), ("robot", "golem")
@@ -109,7 +109,7 @@ def test_every_option_of_every_preset_is_played_at_a_table(preset, option):
     """A table is opened on any preset, dark calls, time limits, shared misere and misere without the talon included."""
     for wanted in (preset, {"preset": preset, **option}):
         terms = agree(OpenTable(convention=wanted, players=4))
-        assert terms.convention == record(resolve(wanted, terms.target))
+        assert terms.convention == to_document(resolve(wanted, terms.target))
 
 
 @pytest.mark.parametrize("players", [2, 3, 4, 5])

@@ -14,7 +14,7 @@ from shared.events.commit import decode
 from shared.events.redaction import PublicCodec
 from shared.rules.adjudicated.court import ARBITER
 from shared.rules.language.game_events import DealScored
-from shared.rules.language.moves import Bid, CallAttention, Confirm, Entry, Expose, Peek, Remedy, RuledEntry, Ruling
+from shared.rules.language.moves import Bid, CallAttention, Confirm, Expose, Peek, Remedy, RuledEntry, Ruling, WriteEntry
 from shared.rules.pulka import decider as match
 from shared.web.auth import READ, Caller
 from shared.web.problems import Problem
@@ -206,7 +206,7 @@ async def test_a_pulka_is_settled_when_its_players_have_written():
         await (playing.send(PLAYERS[due[0][0]], due[0][1]) if due else playing.step())
     assert (match.phase(table.pulka), next_deal(table)) == ("between_deals", None)
     assert deadline(table) == table.turn_began + 7_000
-    await playing.send(PLAYERS[0], Entry("mountain", 1))
+    await playing.send(PLAYERS[0], WriteEntry("mountain", 1))
     assert deadline(await playing.table()) == deadline(table)
     await playing.tables.start_deal(TABLE_ID, table.pulka.number + 1, deadline(table))
     over = (await playing.table()).pulka

@@ -18,7 +18,7 @@ from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
 from shared.events.upcast import NewerSchema
 from shared.rules.deal.exposed import lying
-from shared.rules.deal.incidents import Claim as Claimed
+from shared.rules.deal.incidents import OpenClaim as Claimed
 from shared.rules.deck.cards import hand_text
 from shared.rules.language.game_events import BidMade, CardsDealt, DealRevealed, DealScored, DealStarted, DeckCut, TurnTimedOut
 from shared.rules.language.moves import Bid, Cut, Play, Seed

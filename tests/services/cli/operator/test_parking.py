@@ -13,7 +13,7 @@ from services.cli.operator.ledger import ledger
 from services.ledger import main
 from services.ledger.books import Books
 from services.ledger.own.own_events import OwnEvents, parking_of
-from services.ledger.own.parked import ParkingRecord, left_out
+from services.ledger.own.parked import ParkingChronicle, left_out
 from shared.eventlog.jetstream import open_log
 from shared.events import upcast
 from shared.events.address import TABLE_STREAMS
@@ -123,7 +123,7 @@ async def test_a_commit_is_left_out_where_no_ledger_runs(log, shell, connection,
     assert (said.position, said.revision, said.author, said.why) == (bad.position, 31, "boris", "torn page")
     assert f"{played.id}: revision 31 left out by boris at " in (await shell.run("parked")).stdout
     assert (await shell.answer(1, "skip", played.id, "--why", "again"))["reason"] == "not_parked"
-    record = ParkingRecord(OwnEvents(log), Books.name)
+    record = ParkingChronicle(OwnEvents(log), Books.name)
     await rebuild(log, Books(), TABLE_STREAMS, postgres_dsn, schema + "_again", chronicle=record)
     live, again = await fingerprint(connection, schema), await fingerprint(connection, schema + "_again")
     assert {name for name in live if live[name] != again[name]} == set()

@@ -201,7 +201,7 @@ async def test_an_archive_of_another_club_is_none_of_this_log_s(run, played, nam
     assert played
     folder, other = tmp_path / "archive", tmp_path / "other"
     foreign = await PlayedTable(MemoryLog(), 99, target=2).play()
-    path = archive_files.write(other, 1, archive_files.Kept(tuple(foreign.commits), hash_of(foreign.commits[-1].data)))
+    path = archive_files.write(other, 1, archive_files.ArchivedTable(tuple(foreign.commits), hash_of(foreign.commits[-1].data)))
     mixing = await run("--older-than", 1, "--to", other)
     assert isinstance(mixing.exception, CannotStart)
     assert "does not belong to the log" in str(mixing.exception)
@@ -229,7 +229,7 @@ async def test_a_table_that_is_just_being_archived_is_no_stranger(run, played, t
     """Its file is there before the log tells of it: the log still has the table."""
     folder = tmp_path / "archive"
     records = tuple(played[0].commits)
-    archive_files.write(folder, 1, archive_files.Kept(records, hash_of(records[-1].data)))
+    archive_files.write(folder, 1, archive_files.ArchivedTable(records, hash_of(records[-1].data)))
     found = await run("verify", folder, "--json")
     assert (found.exit_code, json.loads(found.stdout)["tables"][0]["problems"]) == (0, [])
 

@@ -226,7 +226,7 @@ async def test_a_file_that_was_written_anew_is_found_out_by_the_chain(club):
     records = list(kept.records)
     data = records[5].data.replace(b'"at":', b'"at": ')
     records[5] = type(records[5])(records[5].address, records[5].stream, records[5].sequence, records[5].revision, data)
-    archive_files.write(club.folder, NOW, archive_files.Kept(tuple(records), kept.head))
+    archive_files.write(club.folder, NOW, archive_files.ArchivedTable(tuple(records), kept.head))
     assert (6, "changed") in [(problem["revision"], problem["code"]) for problem in (await club.verdict(over))["problems"]]
 
 
@@ -257,11 +257,11 @@ async def test_an_archive_is_read_table_by_table(club):
     await club.read(*tables)
     await club.archive()
     foreign = await PlayedTable(MemoryLog(), 99, target=2).play()
-    archive_files.write(club.folder, NOW, archive_files.Kept(tuple(foreign.commits), foreign._head))
+    archive_files.write(club.folder, NOW, archive_files.ArchivedTable(tuple(foreign.commits), foreign._head))
     found = [batch async for batch in archive_files.batches(club.log, club.folder)]
     assert found == [table.commits for table in sorted(tables, key=lambda table: table.id)]
     path = archive_files.file_of(club.folder, tables[0].id)
-    archive_files.write(club.folder, NOW, archive_files.Kept(tuple(tables[0].commits[:-1]), hash_of(tables[0].commits[-2].data)))
+    archive_files.write(club.folder, NOW, archive_files.ArchivedTable(tuple(tables[0].commits[:-1]), hash_of(tables[0].commits[-2].data)))
     with pytest.raises(BadArchive, match="not the one that the log goes on from"):
         _ = [batch async for batch in archive_files.batches(club.log, club.folder)]
     assert path.exists()

@@ -7,7 +7,7 @@ import pytest
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from services.ledger.own.own_events import OwnEvents, parking_of
-from services.ledger.own.parked import NotAnswered, ParkingRecord, left_out, order_about, ordered, parked_tables
+from services.ledger.own.parked import NotAnswered, ParkingChronicle, left_out, order_about, ordered, parked_tables
 from shared.events import upcast
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import SCHEMA
@@ -23,7 +23,7 @@ ONE = TABLE_STREAMS[:1]  # the tests play in partition 0
 
 @pytest.fixture
 def record(log):
-    return ParkingRecord(OwnEvents(log), Books.name)
+    return ParkingChronicle(OwnEvents(log), Books.name)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from services.ledger.sheet.drawn_sheet import drawn_sheet
 from services.ledger.sheet.printed_sheet import PrintedDeal
-from shared.rules.convention.options import record, resolve
+from shared.rules.convention.options import resolve, to_document
 from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.deal.ending import outcome_of
 from shared.rules.language.game_events import DealScored
@@ -32,7 +32,7 @@ PICTURES = {
 def played(convention, players, target, lot, deals):
     """The object of `pulka score` after at most so many deals, and what was played in them."""
     rules, draw = resolve(convention, target), random.Random(lot)
-    digest = rules_digest(record(rules), players, target, {})
+    digest = rules_digest(to_document(rules), players, target, {})
     opening = OpenPulka(rules, digest, players, target, SEATS[:players], {}, draw.randrange(players), "5e" * 32)
     pulka = Pulka(table_id="0-" + "a" * 26)
     pulka = reduce(match.evolve, match.open_pulka(pulka, opening), pulka)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from services.ledger.audit.verify import verify_table
-from shared.rules.convention.options import record
+from shared.rules.convention.options import to_document
 from shared.rules.convention.rules_digest import rules_digest
 from tests.services.ledger.audit.test_verify import codes, copied, with_event
 from tests.services.ledger.played import PlayedTable
@@ -67,7 +67,7 @@ async def test_3_1_1_a_draw_is_in_the_log_exactly_where_it_is_agreed(log, seatin
     """A draw that nobody agreed on, and one that was left out, are not by the rules."""
     played = await PlayedTable(log, 44, terms={"seating": seating}).play(commits=6)
     other = {"seating": {"chosen": "drawn", "drawn": "chosen"}[seating]}
-    digest = rules_digest(record(played.pulka.convention), 3, played.pulka.target, other)
+    digest = rules_digest(to_document(played.pulka.convention), 3, played.pulka.target, other)
     forgery = with_event(1, "PulkaOpened", terms=lambda _: other, rules_digest=lambda _: digest)
     verdict = await verify_table(await copied(played, forgery, rechain=True), played.address)
     assert (1, "not_by_the_rules") in codes(verdict)

@@ -10,7 +10,7 @@ import pytest
 from services.ledger.audit.verify import verify_table
 from shared.rules.adjudicated.court import ARBITER
 from shared.rules.language.game_events import TurnTimedOut
-from shared.rules.language.moves import Bid, CallAttention, Confirm, Entry, Take
+from shared.rules.language.moves import Bid, CallAttention, Confirm, Take, WriteEntry
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka import decider as match
 from shared.rules.score_files.deal_record import replay_document
@@ -34,13 +34,13 @@ class Misplayed(PlayedTable):
     async def step(self):
         pulka, draw = self.pulka, self.draw
         now = BEGAN + 1000 * (len(self.commits) + 1)
-        if pulka.paper is not None and pulka.status == "playing":
+        if pulka.kept_sheet is not None and pulka.status == "playing":
             maker, move = _about_the_sheet(pulka, draw)
-            if pulka.paper.asked is not None:
+            if pulka.kept_sheet.asked is not None:
                 maker = match.to_act(pulka)
                 move = draw.choice(match.legal_moves(pulka, maker))
             decided = match.decide(pulka, maker, move, now)
-            if not isinstance(decided, Refused) and (pulka.paper.asked is not None or draw.random() < self.writes):
+            if not isinstance(decided, Refused) and (pulka.kept_sheet.asked is not None or draw.random() < self.writes):
                 return await self.commit(self.seats[maker], decided)
         return await (super().step() if pulka.deal is None else self._play(now))
 
@@ -74,7 +74,7 @@ def _about_the_sheet(pulka, draw):
         entry = draw.choice(due)
         return seat, entry if draw.random() < 0.7 else msgspec.structs.replace(entry, amount=draw.randrange(1, 40))
     if draw.random() < 0.2:
-        return seat, Entry("mountain", draw.randrange(5))
+        return seat, WriteEntry("mountain", draw.randrange(5))
     return seat, CallAttention(draw.choice(("4.2.7", "4.2.9")), draw.choice((None, *range(pulka.players))))
 
 

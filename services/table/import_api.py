@@ -33,7 +33,7 @@ PURPOSE: Final = "pulka recorded table 1"  # keeps the ids of recorded pulkas ap
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
-class NewRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NewImport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is written down. `seats`: player ids clockwise, none where they are not known here."""
 
     score_file: dict[str, Any]
@@ -41,7 +41,7 @@ class NewRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     visibility: Literal["public", "private"] = "public"
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class Imported(msgspec.Struct, frozen=True):
     """Where it is to be found from now on, in the books of the ledger."""
 
     table_id: str
@@ -50,7 +50,7 @@ class Recorded(msgspec.Struct, frozen=True):
     hash: str
 
 
-def recording_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
+def import_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     """The handler; `desk()` raises 503 `unavailable` before the service has started."""
 
     @post(
@@ -59,7 +59,7 @@ def recording_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         summary="Record a pulka that was played elsewhere: an operator",
         dependencies=by_author(desk),
     )
-    async def record(data: JSONBody[NewRecord], author: NamedDependency[Author]) -> Recorded:
+    async def record(data: JSONBody[NewImport], author: NamedDependency[Author]) -> Imported:
         at = desk()
         if not author.caller.player.startswith(OPERATOR) or OPERATE not in author.caller.scopes:
             raise Problem(403, "scope_missing", f"This needs an operator's token with the scope {OPERATE!r}.")
@@ -70,7 +70,7 @@ def recording_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         table_id = id_of(author.sender.key)
         request = request_of(at.keys, table_id, author.sender, _encode(data))
         done = await _recorded(at.tables, table_id, event, request)
-        return Recorded(table_id, done.loaded.revision, done.recorded.position, done.hash)
+        return Imported(table_id, done.loaded.revision, done.recorded.position, done.hash)
 
     return [record]
 

@@ -10,7 +10,7 @@ import pytest
 
 from services.table.api import Desk, routes
 from services.table.corrections_api import correction_routes
-from services.table.recording_api import recording_routes
+from services.table.import_api import import_routes
 from services.table.table import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog.memory import MemoryLog
@@ -83,7 +83,7 @@ async def club(tmp_path):
     async def health():
         return {"status": "ok"}
 
-    handlers = [handler for make in (routes, correction_routes, recording_routes) for handler in make(lambda: desk)]
+    handlers = [handler for make in (routes, correction_routes, import_routes) for handler in make(lambda: desk)]
     service = Service(name="table", routes=handlers, start=nothing, stop=nothing, health=health)
     app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://table") as client:
