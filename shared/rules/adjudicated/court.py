@@ -120,7 +120,7 @@ class Court(msgspec.Struct, frozen=True, gc=False):
       `dealer_warned`: he has had his remark in this deal (3.2.17).
     * Order: `contract_at`, when the contract was named (ms, 0 unknown); `wrong_orders`; `fixed_order`: the only contract that the declarer
       may name (3.4.12), "" for any.
-    * TrickPlay: `tricks_shown` (mask of numbers), which all agreed to show (3.9.11.1); `shown`, cards exposed when it has begun;
+    * Play: `tricks_shown` (mask of numbers), which all agreed to show (3.9.11.1); `shown`, cards exposed when it has begun;
       `named`, `owed`, `replay`, `dispute`; exposed cards and what binds
       the next card are the deal's `incidents`.
     * The end: `ended`, the result that waits for confirmation; `confirmed` (mask of seats); `redealt`: the deal is void.
