@@ -30,7 +30,16 @@ from tests.events.story import stored
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "deploy" / "docs"
-FORMATS, RULES, EVENTS = ((DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("formats", "rules", "events"))
+
+
+def page(name):
+    """A page of the documents."""
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+
+
+INDEX, RULES, EVENTS = (page(name) for name in ("formats", "rules", "events"))
+PAGES = re.findall(r"^\| .*\]\(([\w-]+)\.md\) \|", INDEX, re.MULTILINE)  # in the order of the index
+FORMATS = "\n".join(page(name) for name in PAGES)
 BLOCK = re.compile(r"```(\w+) ?(\w*)\n(.*?)```", re.DOTALL)
 ANSWERS = {"score": score_document, "replay": replay_document, "solve": solve_document}
 PRESETS_IN_FULL = "The presets, in full:"
@@ -59,7 +68,7 @@ def sources(*folders):
 
 
 def examples():
-    """Each input of formats.md with the answer that is printed after it."""
+    """Each input of the formats with the answer that is printed after it."""
     blocks = BLOCK.findall(FORMATS)
     return [
         pytest.param(kind, text, msgspec.json.decode(answer[2]), id=f"{kind} {number}")
@@ -75,7 +84,7 @@ def answered(kind, text):
 
 @pytest.mark.parametrize(("kind", "text", "answer"), examples())
 def test_an_example_answers_as_printed(kind, text, answer):
-    """A score file or deal record of formats.md gives the answer that stands below it."""
+    """A score file or deal record of the formats gives the answer that stands below it."""
     assert msgspec.json.decode(msgspec.json.encode(answered(kind, text))) == answer
 
 
@@ -94,7 +103,7 @@ def test_every_json_block_is_json():
 
 def test_every_option_is_described_with_its_values():
     """Each option of the convention has a row with meaning, and each word that it takes stands there."""
-    described = {name: row for row in rows(section(FORMATS, "Convention").partition(PRESETS_IN_FULL)[0]) for name in words(row[0])}
+    described = {name: row for row in rows(page("convention").partition(PRESETS_IN_FULL)[0]) for name in words(row[0])}
     options = [field.name for field in fields(Convention) if field.name != "all_pass"]
     options += [f"all_pass.{field.name}" for field in fields(AllPass)]
     assert [option for option in options if option not in described] == []
@@ -109,7 +118,7 @@ def test_every_option_is_described_with_its_values():
 
 def test_the_presets_are_printed_in_full():
     """The table of presets is the presets."""
-    head, *table = rows(section(FORMATS, "Convention").partition(PRESETS_IN_FULL)[2])
+    head, *table = rows(page("convention").partition(PRESETS_IN_FULL)[2])
     names = head[1:]
     assert names == list(PRESETS)
     printed = {
@@ -127,7 +136,7 @@ def test_the_presets_are_printed_in_full():
 
 def test_every_refusal_is_documented():
     """Each code of the rules, the services and the HTTP layer stands among refusals, each rule's with the rule's number."""
-    documented = words(section(FORMATS, "Refusals and problems"))
+    documented = words(page("refusals"))
     code = sources("shared/rules", "shared/web", "services/table", "services/lobby", "services/ledger")
     used = {one for one, _ in REFUSED.findall(code)} | set(PROBLEM.findall(code)) | set(TITLES)
     assert len(used) > 40
@@ -140,7 +149,7 @@ def test_every_refusal_is_documented():
 
 def test_every_move_is_documented_with_its_fields():
     """Each move has a row that names its fields."""
-    described = {row[0].strip("`"): words(row[1]) for row in rows(section(FORMATS, "Moves"))}
+    described = {row[0].strip("`"): words(row[1]) for row in rows(page("moves"))}
     for kind in AnyMove.__args__:
         named = {name for word in described[kind.__struct_config__.tag] for name in re.findall(r"\w+", word)}
         assert {field.name for field in fields(kind)} <= named, kind
@@ -165,9 +174,9 @@ def operations(tmp_path):
 
 
 def test_every_route_is_documented(tmp_path):
-    """Each operation of the OpenAPI document stands in formats.md, its query parameters too, and none that does not exist."""
+    """Each operation of the OpenAPI document stands in the formats, its query parameters too, and none that does not exist."""
     there = operations(tmp_path)
-    http = section(FORMATS, "HTTP")
+    http = page("http") + page("books") + page("players")
     named = {tuple(word.split(" ", 1)) for word in words(http) if re.fullmatch(r"(GET|POST|PUT|PATCH|DELETE) /\S*", word)}
     assert named - {("GET", "/"), ("GET", "/schema/openapi.json")} == there.keys()
     everywhere = {name for word in words(FORMATS) for name in re.findall(r"[\w-]+", word)}
@@ -218,14 +227,18 @@ def test_tables_of_every_size_can_be_checked_by_hand(tmp_path, players):
 
 def test_links_lead_somewhere():
     """Every link of the documents and the README to a file or a heading of ours holds."""
-    for page in (*DOCS.glob("*.md"), ROOT / "README.md"):
-        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+    for document in (*DOCS.glob("*.md"), ROOT / "README.md"):
+        for target in re.findall(r"\]\(([^)\s]+)\)", document.read_text(encoding="utf-8")):
             name, _, anchor = target.partition("#")
-            file = (page.parent / name).resolve() if name else page
-            assert file.exists(), (page.name, target)
+            file = (document.parent / name).resolve() if name else document
+            assert file.exists(), (document.name, target)
             if anchor:
-                headings = re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
-                assert anchor in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}, (page.name, target)
+                text = file.read_text(encoding="utf-8")
+                headings = {heading.lower() for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE)}
+                anchors = {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in headings} | set(
+                    re.findall(r'<a id="([\w-]+)">', text)
+                )
+                assert anchor in anchors, (document.name, target)
 
 
 def test_every_command_stands_in_the_readme():
@@ -236,3 +249,11 @@ def test_every_command_stands_in_the_readme():
     )
     assert len(commands) > 15
     assert [name for name in commands if not re.search(rf"`(pulka )?{name}\b", table)] == []
+
+
+def test_every_page_is_short_and_in_the_index():
+    """A page has at most 400 lines, and each page of the formats stands in their index."""
+    pages = {path.stem: path.read_text(encoding="utf-8") for path in DOCS.glob("*.md")}
+    assert [name for name, text in pages.items() if len(text.splitlines()) > 400] == []
+    assert set(PAGES) <= pages.keys()
+    assert len(PAGES) > 10

@@ -1,4 +1,4 @@
-"""Erasing a person over HTTP (docs/formats.md: HTTP): what he gave away of himself becomes unreadable; what he played stays what it is."""
+"""Erasing a person over HTTP (docs/http.md): what he gave away of himself becomes unreadable; what he played stays what it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table over HTTP: read it, move, follow it (docs/formats.md: HTTP)."""
+"""The table over HTTP: read it, move, follow it (docs/http.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table as one viewer may see it: the one function that says what of its state leaves the service (docs/formats.md: Table).
+"""The table as one viewer may see it: the one function that says what of its state leaves the service (docs/http.md: Table).
 
 A player sees his own cards, what lies on the table and what was shown to him; a spectator what lies on the table. Nobody sees a hidden card
 before `DealRevealed`.
@@ -167,7 +167,7 @@ def _face_up(deal: AnyDeal, owner: int) -> int:
 
 
 def pending(deal: AnyDeal) -> dict[str, Any] | None:
-    """What waits for an answer, the same for everybody (docs/formats.md: Table): what it is, whose, and who is asked, in order."""
+    """What waits for an answer, the same for everybody (docs/http.md: Table): what it is, whose, and who is asked, in order."""
     match deal.pending:
         case OpenClaim(seat=seat, tricks=tricks, line=line, waiting=waiting):
             return {"what": "claim", "seat": seat, "tricks": tricks, "line": [CARDS[card] for card in line], "asked": list(waiting)}

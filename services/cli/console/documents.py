@@ -14,7 +14,7 @@ from shared.rules.language.refusal import Malformed, NotJson
 Document: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[bytes], Document]
 
-REFUSED, BAD_INPUT = 1, 2  # exit statuses (docs/formats.md: Command line)
+REFUSED, BAD_INPUT = 1, 2  # exit statuses (docs/command-line.md)
 
 
 class RefusedByRule(Exception):

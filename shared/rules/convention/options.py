@@ -1,6 +1,6 @@
 """The convention of a pulka: every question that the Code leaves to agreement, answered once and frozen when the pulka starts.
 
-A convention is data (docs/formats.md: Convention): a preset's name, or an object with a preset and what differs. `resolve` makes the
+A convention is data (docs/convention.md): a preset's name, or an object with a preset and what differs. `resolve` makes the
 full document of it; where play differs, one small function is picked by the option's value.
 """
 
@@ -59,7 +59,7 @@ class AllPass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Convention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every option with its value (meanings: docs/formats.md: Convention). `preset` tells where it began and decides nothing.
+    """Every option with its value (meanings: docs/convention.md). `preset` tells where it began and decides nothing.
 
     Reads: `remise_factor` and `whist_factor` scale the declarer's mountain and the whists; `whister_remise` is the share of a whister's
     missing trick; `single_whister`, `pair_6_7`, `pair_8_9`, `pair_10` say who answers and who writes; `help`, `ends_when`, `pool_weight`

@@ -1,4 +1,4 @@
-"""`pulka solve`: where the answer goes and which status tells what (docs/formats.md: Command line)."""
+"""`pulka solve`: where the answer goes and which status tells what (docs/command-line.md)."""
 
 import json
 
