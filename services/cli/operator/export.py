@@ -21,7 +21,7 @@ from services.cli.console.progress import how_far
 from services.cli.console.server_url import SERVER_URL
 from services.cli.operator.connections import completed
 from services.cli.operator.export_source import CONTROL, Fetch, control_in, from_database, from_server, whole
-from services.ledger.exports.export_files import FormName, NoSuchForm, form_of
+from services.ledger.exports.export_files import FormName, NoSuchForm, NotInstalled, form_of
 from services.ledger.exports.export_forms import Form, Ndjson
 from services.ledger.exports.export_rows import PART, Place, What
 from shared.web.auth import Tokens, master_keys
@@ -61,10 +61,7 @@ def export(  # noqa: PLR0913 - a parameter an option
         raise click.UsageError("--resume and --json need --out")
     if out is None and form == "parquet" and sys.stdout.isatty():
         raise click.UsageError("parquet is nothing to read in a terminal; give --out FILE")
-    try:
-        writer = form_of(form, what, player, resumed=False)
-    except NoSuchForm as wrong:
-        raise click.BadParameter(str(wrong), param_hint="--format") from None
+    writer = _writer(form, what, player)
     if player is not None and (not player or "\0" in player):
         raise click.BadParameter("no player is called so", param_hint="--player")
     if out is not None:
@@ -87,6 +84,16 @@ def export(  # noqa: PLR0913 - a parameter an option
         click.echo(msgspec.json.encode({"file": str(out), "what": what, "player": player, "format": form, "rows": rows}))
     else:
         click.echo(f"{out}: {counted(rows, 'row')}", err=True)
+
+
+def _writer(form: FormName, what: What, player: str | None) -> Form:
+    """What writes the rows down. Raises `BadParameter` for a form that they do not have, `CannotStart` for one that is not installed."""
+    try:
+        return form_of(form, what, player, resumed=False)
+    except NoSuchForm as wrong:
+        raise click.BadParameter(str(wrong), param_hint="--format") from None
+    except NotInstalled as missing:
+        raise CannotStart(str(missing)) from None
 
 
 def _told_of_nobody(player: str | None, rows: int) -> None:

@@ -16,13 +16,13 @@ from litestar.response import Stream
 
 from services.ledger.desk.desk import Desk, as_of
 from services.ledger.exports import export_rows
-from services.ledger.exports.export_files import FormName, NoSuchForm, form_of, one_part, written
+from services.ledger.exports.export_files import FormName, NoSuchForm, NotInstalled, form_of, one_part, written
 from services.ledger.exports.export_rows import Place, Scope, What
 from shared.projections.core.projection import Connection
 from shared.projections.core.status import PASSING
 from shared.web.auth import OPERATE, READ, Caller
 from shared.web.paging import from_cursor, to_cursor
-from shared.web.problems import malformed
+from shared.web.problems import Problem, malformed
 
 AT_ONCE: Final = 2  # parts read at a time by all exports together: six of the eight connections are left to everybody else
 LARGEST_PART: Final = 1000  # deals, pulkas or lines: some five thousand entries, which are held for a moment
@@ -58,6 +58,8 @@ def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
             form = form_of(format, what, player, resumed=place is not None)
         except NoSuchForm as wrong:
             raise malformed("format", str(wrong)) from None
+        except NotInstalled as missing:
+            raise Problem(406, "not_acceptable", f"{missing}.") from None
         await desk().reached(at_least)
         newness: dict[str, str] = {}
         if place is None:

@@ -18,15 +18,29 @@ class NoSuchForm(Exception):
     """Deal records and score files are documents and no rows: they have no form but NDJSON."""
 
 
+class NotInstalled(Exception):
+    """Parquet is written by pyarrow, which comes with the extra `parquet` and not by itself."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Parquet needs the extra `parquet`, which is not installed here (pip install 'pulka[parquet]'); ndjson and csv come without"
+        )
+
+
 def form_of(name: FormName, what: What, player: str | None, *, resumed: bool) -> Form:
-    """The form called `name` for rows of `what`; `resumed`: they follow others. Raises `NoSuchForm`."""
+    """The form called `name` for rows of `what`; `resumed`: they follow others. Raises `NoSuchForm`, `NotInstalled`."""
     if name == "ndjson":
         return Ndjson(what, player, resumed=resumed)
     if what not in COLUMNS:
         raise NoSuchForm(f"{what} are documents; they come as ndjson only")
     if name == "csv":
         return Csv(what, resumed=resumed)
-    parquet = importlib.import_module(_PARQUET)  # when it is asked for: no ledger needs to hold Arrow's 40 MB for nothing
+    try:
+        parquet = importlib.import_module(_PARQUET)  # when it is asked for: no ledger needs to hold Arrow's 40 MB for nothing
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "pyarrow":
+            raise
+        raise NotInstalled from None
     return cast("Callable[[str], Form]", parquet.Parquet)(what)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from contextlib import asynccontextmanager
 from fractions import Fraction
 
@@ -376,3 +377,12 @@ async def test_half_an_export_is_never_taken_for_a_whole_one(site, log, monkeypa
     with pytest.raises(httpx.RemoteProtocolError):
         await fetched(3)
     assert (await fetched(1000)).status_code == 200
+
+
+async def test_a_server_without_pyarrow_says_so(site, monkeypatch):
+    """`format=parquet` where the extra is not installed is a problem that names it, and no defect of the server."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "services.ledger.exports.export_parquet", raising=False)
+    answer = await site.get("/export/entries", format="parquet")
+    assert (answer.status_code, answer.json()["code"]) == (406, "not_acceptable")
+    assert "parquet" in answer.json()["detail"]
