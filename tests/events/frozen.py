@@ -99,9 +99,9 @@ def grow() -> None:
     golden = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
     GOLDEN.write_text(json.dumps(extended(golden, language()), indent=1, sort_keys=True) + "\n", encoding="utf-8")
     pulkas = (
-        ("played", play("leningrad", 4, 11, deals=4)[1]),
-        ("played_dark", play("classic", 4, DARK_LOT, deals=6)[1]),
-        ("drawn", play("sochi", 3, 11, deals=0, seating="drawn")[1]),
+        ("played", play({"preset": "leningrad", "version": 1}, 4, 11, deals=4)[1]),
+        ("played_dark", play({"preset": "classic", "version": 1}, 4, DARK_LOT, deals=6)[1]),
+        ("drawn", play({"preset": "sochi", "version": 1}, 3, 11, deals=0, seating="drawn")[1]),
     )
     for kind, told in (("story", story.whole()), ("court", court_story.whole()), *pulkas):
         path = CORPUS / f"table_{kind}_schema_{SCHEMA}.jsonl"

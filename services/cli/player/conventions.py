@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import click
 import msgspec
@@ -38,11 +38,11 @@ def _read(text: str) -> Convention:
     return read_convention(text)[1]
 
 
-def read_convention(text: str, target: int | None = None) -> tuple[object, Convention]:
-    """What a person named or wrote out, and the record that it means for a pulka to `target`."""
+def read_convention(text: str, target: int | None = None, version: Literal[1, 2] = VERSION) -> tuple[object, Convention]:
+    """What a person named or wrote out, and the record that it means for a pulka to `target`; of `version` where no version is named."""
     try:
         said: object = msgspec.json.decode(text) if text.lstrip().startswith("{") else text
-        return said, resolve(said, target)
+        return said, resolve(said, target, version=version)
     except Malformed as wrong:
         raise click.BadParameter(str(wrong), param_hint=repr(text)) from None
     except msgspec.DecodeError as wrong:
@@ -58,7 +58,7 @@ def _print_one(convention: Convention, *, as_json: bool) -> None:
     for line in lines:
         table.add_row(line.option, _shown(line.value), line.question, line.source)
     Console().print(table)
-    click.echo(f"version {VERSION}, digest {digest(convention)}")
+    click.echo(f"version {convention.version}, digest {digest(convention)}")
 
 
 def _print_differences(pair: dict[str, Convention], names: tuple[str, str], *, as_json: bool) -> None:

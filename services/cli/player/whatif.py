@@ -35,7 +35,7 @@ def whatif(source: str, convention: str, url: str | None, token: str | None, lan
     convention does not have is not guessed at: such a deal says why it cannot be scored.
     """
     found = source_named(source, url, token)
-    said, other = read_convention(convention, found.pulka.target)
+    said, other = read_convention(convention, found.pulka.target, found.pulka.convention.version)
     compared = what_if(found.pulka, other)
     if as_json:
         carried = {name: found.score[name] for name in CARRIED if name in found.score}

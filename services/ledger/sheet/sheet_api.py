@@ -74,7 +74,7 @@ def sheet_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         terms = PrintedTerms(table.rules, table.target, table.whist_stake, seen.at)
         compared: Compared | None = None
         if like is not None:
-            said, other = convention_meant(like, table.target)
+            said, other = convention_meant(like, table)
             sheet_now = read_sheet(msgspec.convert(shown["sheet"], SheetDocument), chosen.section.players, "sheet")
             compared = what_if(pulka_of(table, chosen.section, played, sheet_now, closed=shown["closed"]), other)
             carried = {name: shown[name] for name in CARRIED if name in shown}

@@ -20,11 +20,14 @@ from shared.web.problems import malformed
 PARAMETER = "as"
 
 
-def convention_meant(text: str, target: int | None) -> tuple[object, Convention]:
-    """What `text` says, a preset's name or an object in JSON, and the record that it means for a pulka to `target`. Raises 400."""
+def convention_meant(text: str, table: Table) -> tuple[object, Convention]:
+    """What `text` says, a preset's name or an object in JSON, and the record that it means for the pulka of `table`. Raises 400.
+
+    Where no version is named it is the pulka's own: the question is about options, not about rules that have changed since.
+    """
     try:
         said: object = msgspec.json.decode(text) if text.lstrip().startswith("{") else text
-        return said, resolve(said, target, PARAMETER)
+        return said, resolve(said, table.target, PARAMETER, table.rules.version)
     except Malformed as wrong:
         raise malformed(wrong.path, wrong.message) from None
     except RecursionError:

@@ -7,7 +7,7 @@ full document of it; where play differs, one small function is picked by the opt
 from __future__ import annotations
 
 import hashlib
-from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -16,7 +16,8 @@ from shared.rules.language.documents import convert
 from shared.rules.language.refusal import Malformed
 
 #: Version of the document and of what its values mean; counted up whenever an old document would be scored differently.
-VERSION = 1
+#: A pulka keeps the version that it was opened with, for ever (Decision 28). From 2 on: Decisions 25, 26, 27, and the tie of Decision 16.
+VERSION: Final = 2
 
 Level = Annotated[int, msgspec.Meta(ge=6, le=10)]
 Price = Annotated[int, msgspec.Meta(ge=1, le=1_000)]  # an agreed price of a trick; the limit only keeps numbers readable
@@ -59,7 +60,8 @@ class AllPass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Convention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every option with its value (meanings: docs/convention.md). `preset` tells where it began and decides nothing.
+    """Every option with its value (meanings: docs/convention.md). `preset` tells where it began and decides nothing;
+    `version` is that of the rules by which the pulka is played and scored.
 
     Reads: `remise_factor` and `whist_factor` scale the declarer's mountain and the whists; `whister_remise` is the share of a whister's
     missing trick; `single_whister`, `pair_6_7`, `pair_8_9`, `pair_10` say who answers and who writes; `help`, `ends_when`, `pool_weight`
@@ -67,7 +69,7 @@ class Convention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """
 
     preset: Literal["sochi", "leningrad", "rostov", "classic", "code", "federation"]
-    version: Literal[1] = 1  # the first
+    version: Literal[1, 2] = VERSION
     remise_factor: Literal[1, 2]
     whist_factor: Literal[1, 2]
     whister_remise: WhisterRemise
@@ -100,17 +102,18 @@ class Convention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     pool_weight: Literal[1, 2]
 
 
-def resolve(value: object, target: int | None = None, path: str = "convention") -> Convention:
+def resolve(value: object, target: int | None = None, path: str = "convention", version: Literal[1, 2] = VERSION) -> Convention:
     """The full document for a preset's name or an object `{"preset": NAME, ...what differs}`; the nested `all_pass` merges too.
 
     `target` is the pool to play to, None without one: then nobody helps, and an inherited `help` gives way to an explicit `pool_weight: 2`.
-    Likewise an inherited `first_hand_half` to `half_whist: []`, an inherited amnesty to `scoring: whists`.
+    Likewise an inherited `first_hand_half` to `half_whist: []`, an inherited amnesty to `scoring: whists`. `version` is meant where none is
+    named.
     Raises `Malformed` with the option's path: unknown names, fields and values, and contradictory options, naming both.
     """
     if isinstance(value, str):
         if value not in PRESETS:
             raise Malformed(path, f"no such convention: {value!r}; there are {', '.join(presets.NAMES)}")
-        return PRESETS[value]
+        return msgspec.structs.replace(PRESETS[value], version=version)
     if not isinstance(value, dict):
         raise Malformed(path, "must be the name of a preset or an object with a preset and what differs")
     name = value.get("preset")
@@ -119,7 +122,7 @@ def resolve(value: object, target: int | None = None, path: str = "convention") 
     inner = value.get("all_pass")
     if inner is not None and not isinstance(inner, dict):
         raise Malformed(f"{path}.all_pass", "must be an object")
-    convention = _converted(presets.merged(presets.named(name), value), path)
+    convention = _converted(presets.merged({"version": version} | presets.named(name), value), path)
     convention = _without_idle(convention, value, target)
     _refuse_contradictions(convention, path)
     return convention

@@ -69,6 +69,9 @@ OPTION_SOURCES: Final[dict[str, OptionSource]] = {
     "pool_weight": OptionSource("mountain points that a pool point weighs", "4.2.3.3"),
 }
 
+#: The version is no option that a table agrees on; it is told where two records differ in it.
+_VERSION: Final = OptionSource("the rules as they were when the pulka was opened", "Decision 28")
+
 
 def option_lines(convention: Convention) -> tuple[OptionLine, ...]:
     """Every option of the document, in the order above."""
@@ -79,6 +82,10 @@ def option_lines(convention: Convention) -> tuple[OptionLine, ...]:
 
 
 def differences(one: Convention, other: Convention) -> tuple[tuple[OptionLine, OptionLine], ...]:
-    """The options in which two records differ, the first's line and the second's."""
-    pairs = zip(option_lines(one), option_lines(other), strict=True)
+    """The options in which two records differ, the first's line and the second's; their `version` first."""
+    pairs = zip((_version_line(one), *option_lines(one)), (_version_line(other), *option_lines(other)), strict=True)
     return tuple((mine, theirs) for mine, theirs in pairs if mine.value != theirs.value)
+
+
+def _version_line(convention: Convention) -> OptionLine:
+    return OptionLine("version", convention.version, _VERSION.question, _VERSION.source)

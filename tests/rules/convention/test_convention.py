@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shared.rules.convention.options import PRESETS, VERSION, AllPass, Convention, digest, from_document, resolve, to_document
-from shared.rules.convention.sources import option_lines
+from shared.rules.convention.sources import differences, option_lines
 from shared.rules.language.refusal import Malformed
 
 
@@ -76,18 +76,40 @@ def test_digests_tell_rules_apart_and_names_not() -> None:
 
 
 def test_the_digests_of_the_presets_stand() -> None:
-    """A preset's digest is part of what old pulkas committed to; a change of rules needs a new version."""
-    assert {name: digest(convention)[:16] for name, convention in PRESETS.items()} == DIGESTS
+    """A preset's digest is part of what old pulkas committed to; a change of rules needs a new version, and leaves the old one (28)."""
+    for version, digests in DIGESTS.items():
+        assert {name: digest(resolve({"preset": name, "version": version}))[:16] for name in PRESETS} == digests
 
 
 DIGESTS = {
-    "sochi": "d468dd2d72ef8f0e",
-    "leningrad": "06836fc25d887041",
-    "rostov": "1b3a22716a69e218",
-    "classic": "a14be8b76b38157a",
-    "code": "bc28f064449b7c27",
-    "federation": "122c2b194458c98c",
+    1: {
+        "sochi": "d468dd2d72ef8f0e",
+        "leningrad": "06836fc25d887041",
+        "rostov": "1b3a22716a69e218",
+        "classic": "a14be8b76b38157a",
+        "code": "bc28f064449b7c27",
+        "federation": "122c2b194458c98c",
+    },
+    2: {
+        "sochi": "c7fe87519adbf972",
+        "leningrad": "7ee63d6437add83b",
+        "rostov": "fbd8a484cf5e749a",
+        "classic": "0fb752e347119391",
+        "code": "fde1dafbea398e08",
+        "federation": "be2ef634d0111fd5",
+    },
 }
+
+
+def test_decision_28_a_record_is_of_the_newest_version_unless_it_says_another() -> None:
+    """Both versions are read; without one it is today's, or that of the pulka it is compared with; the options are the same."""
+    assert resolve("sochi").version == resolve({"preset": "sochi"}).version == VERSION == 2
+    first = resolve({"preset": "sochi", "version": 1})
+    assert (first.version, from_document(to_document(first))) == (1, first)
+    assert resolve("sochi", version=1) == resolve({"preset": "sochi"}, version=1) == first
+    assert resolve({"preset": "sochi", "version": 2}, version=1) == PRESETS["sochi"]
+    assert digest(first) != digest(PRESETS["sochi"])
+    assert [(mine.option, mine.value, theirs.value) for mine, theirs in differences(first, PRESETS["sochi"])] == [("version", 1, 2)]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +132,9 @@ DIGESTS = {
         ({"preset": "sochi", "all_pass": {"price": [1]}}, "convention.all_pass.price"),
         ({"preset": "sochi", "all_pass": {"prices": []}}, "convention.all_pass.prices"),
         ({"preset": "sochi", "all_pass": [1]}, "convention.all_pass"),
-        ({"preset": "sochi", "version": 2}, "convention.version"),
+        ({"preset": "sochi", "version": 3}, "convention.version"),
+        ({"preset": "sochi", "version": 0}, "convention.version"),
+        ({"preset": "sochi", "version": True}, "convention.version"),
     ],
 )
 def test_what_is_wrong_is_named_by_its_place(value: Any, path: str) -> None:
