@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import os
 import re
+import stat
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -23,6 +24,7 @@ from shared.rules.deck.shuffle import framed
 
 _Kept = TypeVar("_Kept")
 KEPT: Final = 4096  # derived keys remembered: as many tables as an instance has in play, at 0.5 kB each
+LARGEST_FILE: Final = 1 << 16  # bytes: a thousand keys; a file that is larger, or a device without end, holds something else
 _LINE: Final = re.compile(r"([a-z0-9][a-z0-9_-]{0,31}):([0-9a-fA-F]{64})")
 
 
@@ -162,6 +164,9 @@ def _remember(known: dict[tuple[str, str], _Kept], place: tuple[str, str], value
 
 def _read(path: Path) -> tuple[tuple[str, bytes], ...]:
     keys: dict[str, bytes] = {}
+    found_at = path.stat()
+    if not stat.S_ISREG(found_at.st_mode) or found_at.st_size > LARGEST_FILE:
+        raise KeyFileError(f"{path}: no file of keys")
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
             continue

@@ -13,6 +13,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import Progress
 
+from services.cli.console.documents import read_document
 from services.cli.console.plural import counted
 from services.cli.console.progress import how_far
 from services.cli.operator.audit_access import Access, access, audit_settings, require_id
@@ -26,10 +27,12 @@ from services.ledger.players.ratings_check import RatingsChecked
 from shared.events.address import TABLE_STREAMS, table
 from shared.events.chain import Problem
 from shared.events.checkpoint_document import KeptCheckpoint, key_id, read_kept
+from shared.rules.language.refusal import Malformed
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
 
 FAILED: Final = 1  # exit status: a verification failed
+LARGEST_CHECKPOINT: Final = 1 << 28  # bytes of a kept checkpoint: a million tables have a leaf of 200 bytes each
 KEY_DIGITS: Final = 64  # of a public key, hex
 Verdict = dict[str, Any]
 
@@ -62,7 +65,7 @@ for command in (checkpoint, deal, export):
 
 @audit.command()
 @click.argument("table_id", metavar="[TABLE]", required=False)
-@click.option("--against", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="A checkpoint's file that was kept.")
+@click.option("--against", type=click.Path(path_type=Path), help="A checkpoint's file that was kept.")
 @click.option("--key", "keys", multiple=True, help="The club's public key, hex, or several: only these may have signed.")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 def verify(table_id: str | None, against: Path | None, keys: tuple[str, ...], *, as_json: bool) -> None:
@@ -93,7 +96,9 @@ def _public_key(text: str) -> str:
 
 def _read(path: Path) -> KeptCheckpoint:
     try:
-        return read_kept(path.read_bytes())
+        return read_kept(read_document(str(path), LARGEST_CHECKPOINT))
+    except Malformed as wrong:
+        raise CannotStart(str(wrong)) from None
     except msgspec.DecodeError as wrong:
         raise CannotStart(f"{path} is no checkpoint's file: {wrong}") from None
 

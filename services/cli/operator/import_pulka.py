@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import secrets
-import sys
 import time
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ import click
 import httpx
 import msgspec
 
-from services.cli.console.documents import BAD_INPUT, REFUSED, opened
+from services.cli.console.documents import document_or_exit, exit_unread
 from services.cli.console.server_url import BY_DEFAULT, SERVER_URL, server_away, server_named
 from services.cli.operator.token import BAD_NAME, NAME
 from shared.rules.language.refusal import Malformed
@@ -51,15 +50,13 @@ def import_command(file: str, seats: str | None, url: str | None, name: str, key
     if key is not None and KEY.fullmatch(key) is None:
         raise click.BadParameter("1 to 128 visible ASCII characters", param_hint="--key")
     settings = read_settings(os.environ)
-    with opened(file) as source:
-        text = source.read()
+    text = document_or_exit(file)
     players = tuple(seats.split(",")) if seats else ()
     visibility = "private" if private else "public"
     try:
         recorded(text, players, visibility, name)  # what is wrong with it is said here as `pulka score` says it
     except Malformed as wrong:
-        click.echo(msgspec.json.encode({"error": wrong.document()}), err=True)
-        sys.exit(BAD_INPUT if wrong.code == "malformed" else REFUSED)
+        exit_unread(wrong)
     body = msgspec.json.encode({"score_file": msgspec.Raw(text), "seats": players, "visibility": visibility})
     answer = _sent(settings, server_named(url, os.environ), name, key or _key_of(text, players), body)
     if as_json:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-import click
 import httpx
 
+from services.cli.console.documents import STDIN, read_document
 from services.cli.console.server_url import server_away, server_named
 from services.ledger.sheet.sheet_words import word
 from shared.events.address import is_id
@@ -54,13 +55,10 @@ def source_named(named: str, url: str | None, token: str | None) -> SheetSource:
     """
     if is_id(named) and not Path(named).exists():
         return _from_server(named, server_named(url, os.environ), token)
-    try:
-        with click.open_file(named, "rb") as opened:
-            text = opened.read()
-        pulka = scored(text)
-        return SheetSource(scored_document(pulka), as_played(pulka), None)
-    except OSError as wrong:
-        raise Malformed("", f"{named}: {wrong.strerror}; nor is it the id of a table") from wrong
+    if named != STDIN and not Path(named).exists():
+        raise Malformed("", f"{named}: {os.strerror(errno.ENOENT)}; nor is it the id of a table")
+    pulka = scored(read_document(named))
+    return SheetSource(scored_document(pulka), as_played(pulka), None)
 
 
 class ServerRefused(CannotStart):
