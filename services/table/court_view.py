@@ -58,15 +58,6 @@ def _lines(lines: Lines) -> list[dict[str, Any]]:
     ]
 
 
-def talon_seen(pulka: Pulka, seat: int | None) -> bool:
-    """Whether this viewer has seen the talon that lies there now: turned up for all, or looked at by himself (3.2.19)."""
-    court = pulka.deal
-    if not isinstance(court, Court) or pulka.secrets.returned:
-        return False
-    acts = {(act.kind, act.seat) for act in court.acts if act.kind in ("peek_talon", "show_talon", "take")}
-    return any(kind == "show_talon" or owner == seat for kind, owner in acts)
-
-
 def talon(pulka: Pulka) -> str:
     """The talon as it lies, or lay before the declarer took it: where an early taker's cards were shuffled, the one of these (3.3.17)."""
     return pulka.secrets.returned.get("talon") or pulka.secrets.talon

@@ -18,6 +18,7 @@ from shared.eventlog.port import EventLog
 from shared.events import address
 from shared.events.address import Address
 from shared.events.commit import Commit
+from shared.events.hidden import remembered
 from shared.events.sealing import TableCodec, name_of
 from shared.events.terms import Terms
 from shared.events.terms import read as read_terms
@@ -75,7 +76,7 @@ class Stopped(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True):
     """`turn_revision` is the commit that began the present turn, `turn_began` its time in milliseconds since 1970, later by as long as its
     clock stood; `stopped` the turn that a claim or a proposal interrupts. `opened` is the time of the pulka's first commit. `recorded`: it
-    was played elsewhere; `archived`: its history lies in an archive.
+    was played elsewhere; `archived`: its history lies in an archive. `hidden` are the events that hide something as yet, oldest first.
     """
 
     pulka: Pulka
@@ -87,6 +88,7 @@ class Table(msgspec.Struct, frozen=True):
     stopped: Stopped | None = None
     recorded: bool = False
     archived: bool = False
+    hidden: tuple[Event, ...] = ()
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -142,9 +144,9 @@ def initial(where: Address) -> Table:
 
 def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
     """The table after one commit; `events` are its events, opened."""
-    pulka, terms = table.pulka, table.terms
+    pulka, terms, hidden = table.pulka, table.terms, table.hidden
     for event in events:
-        pulka = match.evolve(pulka, event)
+        pulka, hidden = match.evolve(pulka, event), remembered(hidden, event)
         if isinstance(event, PulkaOpened | PulkaRecorded):
             terms = read_terms(event.terms)
     opened = table.opened if table.revision else commit.at
@@ -152,7 +154,7 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
         recorded, archived = table.recorded or isinstance(events[-1], PulkaRecorded), isinstance(events[-1], PulkaArchived)
         return Table(pulka, terms, commit.revision, commit.revision, commit.at, opened, None, recorded, archived)
     if _keeps_the_turn(pulka, events):
-        return Table(pulka, terms, commit.revision, table.turn_revision, table.turn_began, opened, table.stopped)
+        return Table(pulka, terms, commit.revision, table.turn_revision, table.turn_began, opened, table.stopped, hidden=hidden)
     stopped = table.stopped
     if events and isinstance(events[0], STOPS_THE_CLOCK):
         stopped = Stopped(table.turn_revision, commit.at - table.turn_began)
@@ -160,8 +162,8 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
         stopped = None
     if stopped is not None and not match.waits_for_answer(pulka):
         pause = sum(event.seconds for event in events if isinstance(event, PauseAgreed))
-        return Table(pulka, terms, commit.revision, stopped.revision, commit.at - stopped.spent + 1000 * pause, opened)
-    return Table(pulka, terms, commit.revision, commit.revision, commit.at, opened, stopped)
+        return Table(pulka, terms, commit.revision, stopped.revision, commit.at - stopped.spent + 1000 * pause, opened, hidden=hidden)
+    return Table(pulka, terms, commit.revision, commit.revision, commit.at, opened, stopped, hidden=hidden)
 
 
 def stands_alone(events: tuple[Event, ...]) -> bool:

@@ -1,7 +1,7 @@
 """The table as one viewer may see it: the one function that says what of its state leaves the service (docs/http.md: Table).
 
-A player sees his own cards, what lies on the table and what was shown to him; a spectator what lies on the table. Nobody sees a hidden card
-before `DealRevealed`.
+A player sees their own cards, what lies on the table and what was shown to them; a spectator what lies on the table. Which hidden cards a
+viewer knows is asked of `shared.events.hidden`, as for the frames of a stream; nobody else sees one before `DealRevealed`.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from services.table.court_view import court_view, talon, talon_seen
+from services.table.court_view import court_view, talon
 from services.table.table import Table, deadline
+from shared.events.hidden import knows
 from shared.rules.adjudicated.court import ARBITER, AnyDeal, Court, Maker, game_of
 from shared.rules.convention.options import to_document
 from shared.rules.deal import exposed
@@ -24,7 +25,6 @@ from shared.rules.deck.trick import SUIT_OF_CARD
 from shared.rules.language.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
 from shared.rules.language.game_events import BidMade, CardPlayed, TalonCardOpened
 from shared.rules.pulka import decider as match
-from shared.rules.pulka.decider import Pulka
 
 
 def view(table: Table, eye: Maker | None, position: str, now: int, presence: Sequence[bool]) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
         "legal": []
         if seat is None
         else [*map(msgspec.to_builtins, match.entries_due(pulka, seat)), *(match.offer(pulka, seat) if mine else ())],
-        **_cards(pulka, eye),
+        **_cards(table, eye),
         "court": court_view(pulka),
         "sheet": pulka.sheet.document(),
         **pulka.members.document(pulka.players),
@@ -93,9 +93,9 @@ def _told(event: ResultCorrected | AnnulmentOrdered | PulkaAnnulled) -> dict[str
     return {name: getattr(event, name) for name in event.__struct_fields__}
 
 
-def _cards(pulka: Pulka, eye: Maker | None) -> dict[str, Any]:
+def _cards(table: Table, eye: Maker | None) -> dict[str, Any]:
     """Everything about the deal in progress; the same names, empty, when there is none. With two players the dummy's hand is third."""
-    seat, judges = eye if isinstance(eye, int) else None, eye == ARBITER
+    pulka, hidden, seat = table.pulka, table.hidden, eye if isinstance(eye, int) else None
     deal, seats, hands = pulka.deal, range(pulka.players), range(hand_count(pulka.players))
     if deal is None:
         return {
@@ -106,11 +106,11 @@ def _cards(pulka: Pulka, eye: Maker | None) -> dict[str, Any]:
         }  # fmt: skip
     game = deal.game
     return {
-        "hand": None if seat is None or _in_the_dark(deal, seat) else hand_text(deal.held(seat)),
-        "hands": [hand_text(shown) if (shown := _shown_hand(deal, eye, owner)) is not None else None for owner in hands],
+        "hand": hand_text(deal.held(seat)) if seat is not None and knows(seat, "hand", hidden, seat) else None,
+        "hands": [hand_text(shown) if (shown := _shown_hand(table, deal, eye, owner)) is not None else None for owner in hands],
         "counts": [deal.held(owner).bit_count() for owner in hands],
-        "talon": talon(pulka) if judges or _sees_talon(deal, seat) or talon_seen(pulka, seat) else None,
-        "discard": pulka.secrets.discard if judges or (seat is not None and seat == deal.declarer) else None,
+        "talon": talon(pulka) if _talon_open(deal) or knows(eye, "talon", hidden) else None,
+        "discard": pulka.secrets.discard if knows(eye, "discard", hidden) else None,
         "auction": [_call(call) for call in deal.auction.calls],
         "declarer": deal.declarer,
         "bid": game.bid or None,
@@ -128,28 +128,21 @@ def _cards(pulka: Pulka, eye: Maker | None) -> dict[str, Any]:
     }
 
 
-def _shown_hand(deal: AnyDeal, seat: Maker | None, owner: int) -> int | None:
-    """The cards of `owner` that the viewer knows, None where he sees nothing: his own hand once he has looked, laid hands, a hand that lies
-    face up card by card (3.9.15), and for a resting dealer what is left of the ten that he looked at (3.8.8, 3.6.9); the arbiter all.
+def _shown_hand(table: Table, deal: AnyDeal, eye: Maker | None, owner: int) -> int | None:
+    """The cards of `owner` that the viewer knows, None where they see nothing: laid hands, a hand that lies face up card by card (3.9.15),
+    those that were shown to them; of another's hand that they looked at what is left of its ten cards (3.8.8, 3.6.9).
     """
     held = deal.held(owner)
-    if seat == ARBITER:
+    if deal.game.laid >> owner & 1 or (held and held == _face_up(deal, owner)):
         return held
-    if deal.game.laid >> owner & 1 or (seat == owner and not _in_the_dark(deal, owner)) or (held and held == _face_up(deal, owner)):
-        return held
-    if seat is not None and seat == deal.setup.resting and deal.game.looked == owner:
-        return deal.setup.dealt[owner] & ~(0 if deal.play is None else deal.play.played)
-    return None
+    if not knows(eye, "hand", table.hidden, owner):
+        return None
+    return held if eye in (owner, ARBITER) else deal.setup.dealt[owner] & ~(0 if deal.play is None else deal.play.played)
 
 
-def _in_the_dark(deal: AnyDeal, seat: int) -> bool:
-    """Whether the player has not looked at his own cards yet (3.3.19)."""
-    return bool(deal.auction.unseen >> seat & 1)
-
-
-def _sees_talon(deal: AnyDeal, seat: int | None) -> bool:
-    """It was shown to all, or taken in the dark and is the declarer's (3.3.19); untaken it stays covered (FN41)."""
-    return deal.declarer is not None and not deal.game.no_talon and (not deal.game.dark or seat == deal.declarer)
+def _talon_open(deal: AnyDeal) -> bool:
+    """It was shown to all (3.4.1): neither taken in the dark (3.3.19) nor left where it lies, covered (FN41)."""
+    return deal.declarer is not None and not deal.game.no_talon and not deal.game.dark
 
 
 def _call(call: BidMade) -> dict[str, Any]:

@@ -7,7 +7,8 @@
 * Any other change raises `commit.SCHEMA` and comes with a function in `upcast` that makes the new form of the old one.
 
 Events of a table are those of the rules, except that some of them hold cards or seeds that somebody may not know yet. Those are stored with
-sealed boxes, under the same name and with the same fields; the salts go into the boxes. Events of lobby and ledger are stored as they are.
+sealed boxes, under the same name and with the same fields; the salts go into the boxes (`hidden`). Events of lobby and ledger are stored as
+they are.
 """
 
 from __future__ import annotations
@@ -120,17 +121,6 @@ SealedEvent = (
     | SealedPeeked
     | SealedTalonTakenEarly
     | SealedTalonReturned
-)
-SecretEvent = (
-    member.SeatDrawStarted
-    | game.DealStarted
-    | game.CardsDealt
-    | game.DarkTalonTaken
-    | game.CardsDiscarded
-    | game.HandSeen
-    | irregular.Peeked
-    | irregular.TalonTakenEarly
-    | irregular.TalonReturned
 )
 
 OpenEvent = (

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from shared.eventlog.port import Stored
 from shared.events.commit import decode
+from shared.events.hidden import HIDDEN_UNTIL
 from shared.events.sealing import name_of
-
-BEGINS: Final = {"DealStarted": "DealRevealed", "SeatDrawStarted": "SeatsDrawn"}  # what hides something, and what reveals it
 
 
 def open_part(records: Sequence[Stored]) -> list[Stored]:
@@ -19,7 +17,7 @@ def open_part(records: Sequence[Stored]) -> list[Stored]:
     for place, recorded in enumerate(records, 1):
         for name in map(name_of, decode(recorded.data).events):
             hidden.discard(name)
-            hidden |= {BEGINS[name]} if name in BEGINS else set()
+            hidden |= {HIDDEN_UNTIL[name]} if name in HIDDEN_UNTIL else set()
         if not hidden:
             end = place
     return list(records[:end])
