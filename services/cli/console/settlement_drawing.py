@@ -13,16 +13,19 @@ from services.cli.console.terminal_sheet import printable
 from services.ledger.sheet.drawn_sheet import signed
 from services.ledger.sheet.page import with_minus
 from services.ledger.sheet.sheet_words import word
-from services.ledger.sheet.since_settled import since_settled, when
+from services.ledger.sheet.since_settled import since_settled, standing, when
 from shared.rules.score_files.scorer_words import Lang
 from shared.rules.score_files.scorer_words import signed as signed_exact
 
 COLUMNS: Final = ("settled", "net", "rounded")
 
 
-def drawn_settlement(settlement: Mapping[str, Any], names: Sequence[str], lang: Lang = "en") -> Table:
-    """The result in whists: exact, and rounded so that it sums to zero (`settlement` as in `pulka score`); what is paid, at a stake."""
-    paid = settlement.get("payments")
+def drawn_settlement(settlement: Mapping[str, Any], names: Sequence[str], lang: Lang = "en", *, changed: bool = False) -> Table:
+    """The result in whists: exact, and rounded so that it sums to zero (`settlement` as in `pulka score`); what is paid, at a stake.
+
+    `changed`: corrections or an annulment came since, and what is paid is told after them (`drawn_since`).
+    """
+    paid = None if changed else settlement.get("payments")
     heads = [word(lang, key) for key in (*COLUMNS, *(["payments"] if paid else []))]
     table = Table("", *heads, title=word(lang, "settlement"), title_justify="left")
     for seat, name in enumerate(names):
@@ -49,9 +52,10 @@ def drawn_since(score: Mapping[str, Any], names: Sequence[str], lang: Lang = "en
     for one in since.decided:
         decided = Text("\n").join((Text(when(one.at)), plain(one.author)))  # side by side they would leave a reason no room
         table.add_row(decided, plain(one.reason), *map(signed_exact, one.amounts))
-    if since.stands:
+    if stands := standing(since, lang):
         table.add_section()
-        table.add_row("", word(lang, "stands"), *map(signed_exact, since.stands))
+        for told, numbers in stands:
+            table.add_row("", told, *numbers)
     return Group(word(lang, "as_played"), table)
 
 

@@ -64,8 +64,9 @@ def sheet(  # noqa: PLR0913 - a parameter an option
         console = Console()
         click.echo(sheet_text(score, pulka.target, shown, language, console.width))
         seats = names_shown(shown, pulka.players, language)
-        console.print(drawn_settlement(score["settlement"], seats, language))
-        if (since := drawn_since(score, seats, language)) is not None:
+        since = drawn_since(score, seats, language)
+        console.print(drawn_settlement(score["settlement"], seats, language, changed=since is not None))
+        if since is not None:
             console.print(since)
 
 

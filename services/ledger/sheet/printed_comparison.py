@@ -32,5 +32,6 @@ def comparison(compared: Compared, names: Sequence[str], lang: Lang) -> Iterator
         ]
         for deal in compared.deals
     ]
-    yield from table((text(word(lang, key)) for key in ("deal", "contract", "declarer", "entries")), told, {0: "number", 1: "contract"})
+    columns = [text(word(lang, key)) for key in ("deal", "contract", "declarer", "entries")]
+    yield from table(columns, told, {0: "number", 1: "contract", 3: "entries"}, labelled=(0, 2))
     yield "</section>"

@@ -14,7 +14,7 @@ from services.ledger.sheet.drawn_sheet import drawn_sheet, names_shown, signed, 
 from services.ledger.sheet.page import STYLE, contract_told, signed_text, table, text, with_minus
 from services.ledger.sheet.printed_comparison import comparison
 from services.ledger.sheet.sheet_words import convention_name, deals_counted, whists_on, word
-from services.ledger.sheet.since_settled import since_settled, when
+from services.ledger.sheet.since_settled import SinceSettled, since_settled, standing, when
 from shared.rules.convention.options import PRESETS, Convention
 from shared.rules.convention.sources import differences
 from shared.rules.language.amount import Amount, written
@@ -56,6 +56,7 @@ def printed_sheet(
     heading = word(lang, "heading", players=len(shown), convention=convention_name(lang, terms.convention.preset))
     heading += word(lang, "to", target=terms.target) if terms.target is not None else ""
     heading = heading if compared is None else word(lang, "as", heading=heading)
+    since = since_settled(score, lang) if compared is None else None  # corrections are of the result as it was played
     parts = [
         "<!DOCTYPE html>",
         f'<html xmlns="http://www.w3.org/1999/xhtml" lang="{lang}">',
@@ -64,9 +65,9 @@ def printed_sheet(
         f"<body><header><h1>{text(heading)}</h1>",
         *(f'<p class="quiet">{text(line)}</p>' for line in _told(score, terms, lang)),
         f"</header><main><figure>{drawn_sheet(score, terms.target, names, lang).decode()}</figure>",
-        *_settlement(score, shown, lang),
+        *_settlement(score, shown, lang, changed=since is not None),
+        *([] if since is None else _corrections(since, shown, lang)),
         *(_deals(score, deals, shown, lang) if compared is None else comparison(compared, shown, lang)),
-        *(_corrections(score, shown, lang) if compared is None else ()),  # those are of the result as it was played
         *_infractions(deals, shown, lang),
         *_kept(score, shown, lang),
         f'<p class="quiet">{text(word(lang, "printed"))}</p></main></body></html>',
@@ -104,9 +105,10 @@ def _value(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _settlement(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterator[str]:
+def _settlement(score: Mapping[str, Any], names: Sequence[str], lang: Lang, *, changed: bool) -> Iterator[str]:
+    """The settlement as it was played; of one that was `changed` since, what is paid is told after the corrections."""
     sheet, settled = score["sheet"], score["settlement"]
-    paid = ["payments"] if "payments" in settled else []
+    paid = ["payments"] if "payments" in settled and not changed else []
     head = [word(lang, key) for key in ("player", "pool", "mountain", "settled", "net", "rounded", *paid)]
     rows = [
         [
@@ -130,7 +132,9 @@ def _deals(score: Mapping[str, Any], deals: Sequence[PrintedDeal], names: Sequen
     else:
         head = [word(lang, key) for key in ("deal", "contract", "dealer", "declarer", "calls", "tricks", "entries")]
         rows = [_deal(wrote, deal, names, lang) for wrote, deal in zip(score["deals"], deals, strict=True)]
-        yield from table(map(text, head), rows, {0: "number", 1: "contract", 2: "name", 3: "name", 5: "tricks"})
+        yield from table(
+            map(text, head), rows, {0: "number", 1: "contract", 2: "name", 3: "name", 5: "tricks", 6: "entries"}, labelled=(0, 2, 3, 4, 5)
+        )
     yield "</section>"
 
 
@@ -158,27 +162,21 @@ def _infractions(deals: Sequence[PrintedDeal], names: Sequence[str], lang: Lang)
     ]
     if rows:
         yield f"<section><h2>{text(word(lang, 'infractions'))}</h2>"
-        yield from table((text(word(lang, "deal")), "", ""), rows, {0: "number"})
+        yield from table((text(word(lang, "deal")), "", ""), rows, {0: "number", 2: "entries"}, labelled=(0,))
         yield "</section>"
 
 
-def _corrections(score: Mapping[str, Any], names: Sequence[str], lang: Lang) -> Iterator[str]:
+def _corrections(since: SinceSettled, names: Sequence[str], lang: Lang) -> Iterator[str]:
     """What came after the settlement: each correction with author and reason, an annulment, and what stands now (4.2.16)."""
-    since = since_settled(score, lang)
-    if since is None:
-        return
     nothing = [""] * len(names)
     rows = [
         [when(one.at), text(one.author), text(one.reason), *(map(text, map(scorer_words.signed, one.amounts)) if one.amounts else nothing)]
         for one in since.decided
     ]
-    if since.stands:
-        rows.append(
-            ["", "", f"<b>{text(word(lang, 'stands'))}</b>", *(f"<b>{text(scorer_words.signed(amount))}</b>" for amount in since.stands)]
-        )
+    rows += [["", "", *(f"<b>{text(cell)}</b>" for cell in (told, *numbers))] for told, numbers in standing(since, lang)]
     head = ["", word(lang, "author"), word(lang, "reason"), *names]
-    yield f"<section><h2>{text(word(lang, 'corrections'))}</h2>"
-    yield from table(map(text, head), rows, dict.fromkeys(range(3, len(head)), "number"))
+    yield f"<section><h2>{text(word(lang, 'corrections'))}</h2><p>{text(word(lang, 'as_played'))}</p>"
+    yield from table(map(text, head), rows, {2: "entries"} | dict.fromkeys(range(3, len(head)), "number"), labelled=range(3, len(head)))
     yield "</section>"
 
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from services.ledger.sheet.sheet_words import word
-from shared.rules.language.amount import Amount, exact
-from shared.rules.score_files.scorer_words import Lang
+from shared.rules.language.amount import Amount, exact, written
+from shared.rules.score_files.scorer_words import Lang, signed
+from shared.rules.scoring.settlement import rounded
 
 
 class Decided(NamedTuple):
@@ -22,13 +23,20 @@ class Decided(NamedTuple):
 
 
 class SinceSettled(NamedTuple):
-    """The decisions in order, and by seat what stands after the last of them, exact.
+    """The decisions in order, and by seat what stands after the last of them: exact whists, whole ones, and what is paid at a `stake`.
 
     Where nobody is known by a name there are no accounts to correct: then a correction has no amounts, and nothing is said to stand.
     """
 
     decided: list[Decided]
     stands: list[Amount]
+    whole: list[int]
+    stake: Amount | None = None
+
+    @property
+    def payments(self) -> list[Amount]:
+        """What each gets, less than nothing if they pay: whole whists at the stake, as in the statement (4.2.13); none without one."""
+        return [] if self.stake is None else [exact(whists * self.stake) for whists in self.whole]
 
 
 def since_settled(score: Mapping[str, Any], lang: Lang) -> SinceSettled | None:
@@ -48,7 +56,20 @@ def since_settled(score: Mapping[str, Any], lang: Lang) -> SinceSettled | None:
     if annulled:
         stands = [0] * len(score["settlement"]["net"])
         decided.append(Decided(annulled["at"], annulled["author"], f"{word(lang, 'annulled')}: {annulled['reason']}", ()))
-    return SinceSettled(decided, stands)
+    stake = score["settlement"].get("stake")
+    return SinceSettled(decided, stands, list(rounded(tuple(stands))), None if stake is None else exact(Fraction(stake)))
+
+
+def standing(since: SinceSettled, lang: Lang) -> list[tuple[str, list[str]]]:
+    """What stands after the last decision, each line with its word and its numbers by seat; nothing where nothing is said to stand."""
+    if not since.stands:
+        return []
+    lines = [(word(lang, "stands"), list(map(signed, since.stands)))]
+    if since.whole != since.stands:
+        lines.append((word(lang, "stands_whole"), list(map(signed, since.whole))))
+    if since.stake is not None:
+        lines.append((word(lang, "owed", stake=written(since.stake)), list(map(signed, since.payments))))
+    return lines
 
 
 def when(at: int) -> str:

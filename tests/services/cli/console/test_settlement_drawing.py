@@ -10,6 +10,7 @@ from rich.console import Console
 from services.cli.console.settlement_drawing import drawn_settlement, drawn_since
 from services.cli.player.sheet_source import SheetSource
 from tests.services.ledger.sheet.drawn_pulkas import played
+from tests.services.ledger.sheet.test_printed_sheet import CORRECTED, STAKED
 
 NAMES = ["Anna", "[/b]Boris", "Clara\x1b[31m"]
 
@@ -56,3 +57,17 @@ def test_who_has_no_name_any_more_is_called_by_his_seat():
     assert source.named("ru") == ["место 0", "Борис", "Вера"]
     assert source.named("en") == ["seat 0", "Борис", "Вера"]
     assert source._replace(names=None).named("ru") is None
+
+
+def test_4_2_13_what_is_owed_stands_after_the_corrections():
+    """F33: in the terminal too a corrected pulka's payments are those of the result that stands, and those of before are not told."""
+    score, _ = played("sochi", 3, 50, 7, 3)
+    score["settlement"] |= STAKED
+    told, _ = lines(drawn_since(score | CORRECTED, NAMES, "ru"))
+    assert [row[1:] for row in told if row[1] in {"итог теперь", "теперь целыми вистами"}] == [
+        ["итог теперь", "+1156/7", "+804/7", "−280"],
+        ["теперь целыми вистами", "+165", "+115", "−280"],
+    ]
+    assert next(row for row in told if "к уплате" in row[1])[2:] == ["+231/20", "+161/20", "−98/5"]
+    assert "56/5" not in lines(drawn_settlement(score["settlement"], NAMES, "ru", changed=True))[1]
+    assert "56/5" in lines(drawn_settlement(score["settlement"], NAMES, "ru"))[1]

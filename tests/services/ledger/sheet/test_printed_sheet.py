@@ -150,13 +150,14 @@ def test_4_2_16_what_came_after_the_settlement_stands_on_the_page():
     score["settlement"] |= {"net": ["10", "-7/2", "-13/2"]}
     correction = {"revision": 8, "at": 1_700_000_000_000, "author": "operator:desk", "reason": "<twice>", "amounts": ["-1/2", "1/2", "0"]}
     root, _ = page(score | {"closed": True, "corrections": [correction]}, deals, NAMES["en"][:3])
-    assert cells(root, 2) == [
+    assert cells(root, 1) == [
         ["2023-11-14 22:13", "operator:desk", "<twice>", "−1/2", "+1/2", "0"],
         ["", "", "result now", "+19/2", "−3", "−13/2"],
+        ["", "", "whole whists now", "+10", "−3", "−7"],
     ]
     annulment = {"revision": 9, "at": 1_700_000_060_000, "author": "operator:desk", "reason": "marked deck"}
     root, _ = page(score | {"closed": True, "corrections": [correction], "annulled": annulment}, deals, NAMES["en"][:3])
-    assert cells(root, 2)[1:] == [
+    assert cells(root, 1)[1:] == [
         ["2023-11-14 22:14", "operator:desk", "annulled: marked deck", "", "", ""],
         ["", "", "result now", "0", "0", "0"],
     ]
@@ -170,3 +171,77 @@ def test_whists_are_told_in_russian():
     assert re.search(r"<li>место \d, висты на место \d: <b>\+", seats)
     assert re.search(r"<text[^>]*>на место \d<", seats)
     assert re.search(rf"<li>\w+, висты на игрока ({'|'.join(NAMES['ru'][:3])}): <b>\+", named)
+
+
+CORRECTED = {
+    "closed": True,
+    "corrections": [
+        {"revision": 8, "at": 1_700_000_000_000, "author": "operator:desk", "reason": "one trick", "amounts": ["5", "-5", "0"]},
+        {"revision": 9, "at": 1_700_000_060_000, "author": "operator:desk", "reason": "a seventh", "amounts": ["1/7", "-1/7", "0"]},
+    ],
+}
+STAKED = {"net": ["160", "120", "-280"], "rounded": [160, 120, -280], "stake": "7/100", "payments": ["56/5", "42/5", "-98/5"]}
+
+
+@pytest.mark.parametrize(("lang", "owed"), [("en", "to be paid now, a whist at 7/100"), ("ru", "к уплате теперь, вист по 7/100")])
+def test_4_2_13_what_is_owed_stands_after_the_corrections(lang, owed):
+    """F33: a settled pulka of stake 7/100, corrected twice: the page tells what is owed by the whole whists of now."""
+    score, deals = played("sochi", 3, 50, 7, 3)
+    score["settlement"] |= STAKED
+    before, _ = page(score | {"closed": True}, deals, NAMES[lang][:3], lang)
+    root, printed = page(score | CORRECTED, deals, NAMES[lang][:3], lang)
+    assert [row[-1] for row in cells(before, 0)] == ["56/5", "42/5", "−98/5"]
+    assert [row[-1] for row in cells(root, 0)] == ["+160", "+120", "−280"]
+    assert [row[3:] for row in cells(root, 1)] == [
+        ["+5", "−5", "0"],
+        ["+1/7", "−1/7", "0"],
+        ["+1156/7", "+804/7", "−280"],
+        ["+165", "+115", "−280"],
+        ["+231/20", "+161/20", "−98/5"],
+    ]
+    assert cells(root, 1)[-1][2] == owed
+    assert "56/5" not in printed
+
+
+def rules_for_narrow_screens(style):
+    """The style rules that hold on a screen of at most 40rem."""
+    return re.search(r"@media screen and \(max-width: 40rem\) \{(.*?) \}\n@media print", style, re.DOTALL)[1]
+
+
+def test_on_a_narrow_screen_a_deal_is_a_short_paragraph():
+    """F31: each deal, correction and irregularity is a row of blocks that wrap, its cells named by their columns, its entries below it."""
+    score, deals = played("sochi", 3, 50, 7, 3)
+    told = deals[0]._replace(outcome=game(infractions=(Infraction("3.9.16.2", 1),)))
+    root, _ = page(score | CORRECTED, [told, *deals[1:]], NAMES["en"][:3])
+    style = root.find(f".//{XHTML}style").text
+    narrow = rules_for_narrow_screens(style)
+    for rule in (
+        ".rows tr { display: flex; flex-wrap: wrap;",
+        ".rows td { display: block;",
+        "content: attr(data-label)",
+        ".rows td:empty { display: none }",
+    ):
+        assert rule in narrow
+    settlement, *others = root.findall(f".//{XHTML}table")
+    assert [table.get("class") for table in (settlement, *others)] == [None, "rows", "rows", "rows"]
+    deal = others[1].find(f"{XHTML}tbody")[0]
+    assert [cell.get("data-label") for cell in deal] == ["deal", None, "dealer", "declarer", "calls", "tricks", None]
+    assert deal[-1].get("class") == "entries"
+    assert [cell.get("data-label") for cell in others[0].find(f"{XHTML}tbody")[0]][3:] == [*NAMES["en"][:3]]
+
+
+def test_on_a_narrow_screen_the_settlement_has_room():
+    """F31: seven columns stand side by side at 390 pixels: headings wrap, names break, and only the name keeps a width."""
+    score, deals = played("sochi", 3, 50, 7, 3)
+    score["settlement"] |= STAKED
+    root, printed = page(score, deals, NAMES["en"][:3])
+    narrow = rules_for_narrow_screens(root.find(f".//{XHTML}style").text)
+    assert 'name="viewport" content="width=device-width, initial-scale=1"' in printed
+    for rule in (
+        "th.number { white-space: normal }",
+        "td { overflow-wrap: anywhere }",
+        "td.name { min-width: 5em }",
+        "table { font-size: .78rem }",
+    ):
+        assert rule in narrow
+    assert len(cells(root, 0)[0]) == 7

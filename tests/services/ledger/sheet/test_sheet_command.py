@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
 
 from services.cli.player.sheet import sheet
 from services.cli.player.whatif import whatif
+from shared.rules.score_files.scorer_words import signed
 from tests.served import served
 from tests.services.ledger.played import PlayedTable
 
@@ -59,3 +61,17 @@ async def test_4_2_16_corrected_and_annulled_it_says_so(site, log):
         assert last.count(" 0 ") == 3
     assert document["annulled"]["reason"] == "two players were one"
     assert len(document["corrections"]) == 1
+
+
+async def test_4_2_13_a_corrected_result_is_owed_as_the_statement_has_it(site, log):
+    """F33: the terminal's sheet ends with the payments of the table's statement, and nowhere shows those that were corrected."""
+    played = await PlayedTable(log, 33, target=4, terms={"stake": "7/100"}).play()
+    await played.correct(5, -5, 0)
+    await played.correct("1/7", "-1/7", 0)
+    standing = (await site.read(played, "/statement"))["results"]
+    async with served(site.app) as server:
+        done = await run(sheet, played.id, "--url", f"http://127.0.0.1:{server.port}")
+    assert done.exit_code == 0, done.output
+    owed = [signed(Fraction(one["payment"])) for one in standing]
+    last = next(line for line in reversed(done.stdout.splitlines()) if all(f" {amount} " in line for amount in owed))
+    assert done.stdout.index("Settlement") < done.stdout.index("+1/7") < done.stdout.index(last)
