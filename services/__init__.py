@@ -1,1 +1,1 @@
-"""Code that every service may use; it knows no service."""
+"""The services, the built-in players and the command `pulka`. No service imports another; the command may import all of them."""

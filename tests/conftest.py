@@ -23,6 +23,17 @@ if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # by `nohup`, likewise
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+SERVERS = {"nats_urls", "nats_url", "postgres_dsn"}  # fixtures that start one
+ON_SERVERS = {"journeys", "chaos"}  # folders whose tests all start processes of their own
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as `servers` every test that asks for a server, by whatever fixture between: `make check` leaves these out."""
+    for item in items:
+        if SERVERS & set(getattr(item, "fixturenames", ())) or ON_SERVERS & set(item.path.parts):
+            item.add_marker(pytest.mark.servers)
+
+
 @pytest.fixture(autouse=True)
 def logging_as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What a command sets up for its own process (`log_to`) ends with the test that ran it in ours: no logger keeps it, lines can be

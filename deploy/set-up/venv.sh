@@ -39,14 +39,48 @@ if ! fits "$venv/bin/python" || ! "$venv/bin/python" -m pip --version >/dev/null
     done
     [ -n "$python" ] || missing 'no Python 3.11 or newer found (looked for python3.13, python3.12, python3.11, python3.14, python3)'
     "$python" -c 'import ensurepip, venv' 2>/dev/null || missing "$python has no venv module (on Debian: apt install python3-venv)"
+    printf 'make setup: making %s with %s\n' "$venv" "$python" >&2
     "$python" -m venv --clear "$venv" || missing "could not make $venv"
 fi
 
-echo 'make setup: installing into .venv' >&2
+say() {
+    printf 'make setup: %s\n' "$1" >&2
+}
+
+# Run pip with these arguments and say every other second how far it is; its own words only where it fails.
+told() {
+    words=$venv/.pip-said
+    "$venv/bin/python" -m pip --disable-pip-version-check --no-input install --progress-bar off "$@" >"$words" 2>&1 &
+    pip=$!
+    trap 'kill "$pip" 2>/dev/null; exit 130' INT TERM # a job in the background does not hear Ctrl-C
+    before=
+    while kill -0 "$pip" 2>/dev/null; do
+        sleep 2
+        now=$(how_far "$words")
+        [ "$now" = "$before" ] || say "$now"
+        before=$now
+    done
+    trap - INT TERM
+    wait "$pip" || { cat "$words" >&2; return 1; }
+    rm -f "$words"
+}
+
+how_far() {
+    if grep -q '^Installing collected packages' "$1"; then
+        echo "installed $(find "$venv"/lib/python*/site-packages -maxdepth 1 -name '*.dist-info' | wc -l | tr -d ' ') of about $packages packages"
+    else
+        echo "downloaded $(grep -c '^Collecting' "$1") of about $packages packages"
+    fi
+}
+
 rm -f "$stamp"
-pip="$venv/bin/python -m pip --disable-pip-version-check --no-input"
-$pip install --quiet --require-hashes -r requirements.lock || missing 'pip could not install requirements.lock (its reason is above)'
-$pip install --quiet --no-deps --no-build-isolation -e . || missing 'pip could not install pulka itself (its reason is above)'
+packages=$(grep -c '^[A-Za-z0-9].*==' requirements.lock) # about: some are for other systems
+say "downloading and installing about $packages packages into $venv; a minute or two the first time"
+told --require-hashes -r requirements.lock || missing 'pip could not install requirements.lock (its reason is above)'
+say 'installing the command pulka'
+"$venv/bin/python" -m pip --disable-pip-version-check --no-input install --quiet --no-deps --no-build-isolation -e . || missing 'pip could not install pulka itself (its reason is above)'
 # The search over open cards is compiled beside its source; where that fails, the first question compiles it.
+say 'compiling the search over open cards'
 "$venv/bin/python" -c 'import shared.rules.open_cards.kernel' 2>/dev/null || :
 state >"$stamp"
+say 'done'

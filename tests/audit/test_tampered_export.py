@@ -45,6 +45,7 @@ def test_it_is_accepted_as_it_was_written(file):
     assert stranger.problems(file, WHOLE, key=stranger.KEY.public) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_any_byte_that_is_changed_is_found(file, seed):
     """Random bytes at random places: never unnoticed; in a commit its table and revision are named, and no other table."""
@@ -64,6 +65,7 @@ def test_any_byte_that_is_changed_is_found(file, seed):
             assert named <= {(table, revision)} | beside
 
 
+@pytest.mark.slow
 def test_every_byte_of_a_commit_counts():
     """All of them, one after another, in three commits in a row, and each is blamed on its own commit alone."""
     program, commits = stranger.verify(), TABLES[ONE]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from functools import reduce
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -91,6 +92,7 @@ def whole(court):
         joined |= mask
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(tables)
 def test_anything_goes(where):

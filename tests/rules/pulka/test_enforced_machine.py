@@ -7,6 +7,7 @@ from functools import reduce
 from operator import or_
 
 import msgspec
+import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -187,7 +188,7 @@ class EnforcedPulka(RuleBasedStateMachine):
             assert reduce(match.evolve, stored, self.start) == self.pulka
 
 
-TestEnforcedPulka = EnforcedPulka.TestCase
+TestEnforcedPulka = pytest.mark.slow(EnforcedPulka.TestCase)
 TestEnforcedPulka.settings = settings(
     max_examples=100, stateful_step_count=40, deadline=None, phases=[Phase.generate]
 )  # some 5 s; shrinking whole pulkas takes minutes and shows little

@@ -29,6 +29,7 @@ def sheets(draw: st.DrawFn) -> Sheet:
     return Sheet(draw(column), draw(column), whists)
 
 
+@pytest.mark.slow
 @given(CONVENTIONS, st.none() | st.integers(1, 100), sheets())
 def test_4_2_14_both_ways_agree_and_sum_to_zero(convention: Convention, target: int | None, sheet: Sheet) -> None:
     """Whists for what is above the lowest mountain and comparison with the average give the same, and sum to zero (4.2.14)."""
@@ -39,6 +40,7 @@ def test_4_2_14_both_ways_agree_and_sum_to_zero(convention: Convention, target: 
     assert sum(settle(convention, target, sheet).rounded) == 0
 
 
+@pytest.mark.slow
 @given(sheets(), st.integers(1, 50), st.data())
 def test_4_2_1_i_writes_on_j_means_i_gains(sheet: Sheet, whists: int, data: st.DataObject) -> None:
     """More whists of i on j win i exactly as many and lose j as many; a mountain point costs its owner; a pool point wins (4.2.1)."""
@@ -57,6 +59,7 @@ def test_4_2_1_i_writes_on_j_means_i_gains(sheet: Sheet, whists: int, data: st.D
     assert settle(convention, 20, Sheet(fuller, sheet.mountain, sheet.whists)).net[i] - before[i] == Fraction(10 * (n - 1), n)
 
 
+@pytest.mark.slow
 @given(sheets())
 def test_decision_16_rounding_stays_near(sheet: Sheet) -> None:
     """Rounded results sum to zero and none is a whole whist off (Decision 16)."""

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -114,6 +115,7 @@ def pulkas(draw: st.DrawFn) -> tuple[Convention, int | None, list[DealOutcome], 
     return convention, target, draw(st.lists(outcomes(convention, players), min_size=1, max_size=4)), Standing(sheet)
 
 
+@pytest.mark.slow
 @given(pulkas())
 def test_help_and_surplus_lose_nothing(pulka: tuple[Convention, int | None, list[DealOutcome], Standing]) -> None:
     """Points won stand in pools or came off a mountain, no pool runs over, and each point of help is ten whists (4.2.3, 4.1.1)."""

@@ -230,6 +230,7 @@ def ducked(deal, moves):
     return max(losing or moves, key=lambda move: (bool(losing), "789TJQKA".index(move.card[0])))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("players", [2, 3, 4, 5])
 def test_built_in_players_answer_everything_and_the_deal_ends(players):
     """Claims and proposals of whoever it is are answered by built-in players, and the rules accept the answers."""

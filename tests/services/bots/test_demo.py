@@ -74,6 +74,7 @@ def test_a_demo_that_is_ended_leaves_no_server(tmp_path, ending):
         assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status", "said"),
     [

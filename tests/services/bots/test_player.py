@@ -20,6 +20,7 @@ def outcome_of(steps):
     return next(event.outcome for event in steps[-1].events if isinstance(event, DealScored))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("preset", "players"), TABLES)
 def test_every_move_is_legal_and_every_deal_ends(preset, players):
     """Whatever the cards and the convention, the rules accept each move of a built-in player, and the deal comes to its score."""
@@ -30,6 +31,7 @@ def test_every_move_is_legal_and_every_deal_ends(preset, players):
         assert isinstance(steps[-1].events[0], DealScored) or any(isinstance(event, DealScored) for event in steps[-1].events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -67,6 +69,7 @@ def test_he_plays_on_without_memory():
 BY_SUM = {"preset": "federation", "ends_when": "pool_sum"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "players", "target"),
     [
@@ -95,6 +98,7 @@ def test_he_beats_somebody_who_only_follows_the_rules():
     assert statistics.mean(won) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("players", "deals"), [(3, 250), (2, 300)])
 def test_games_are_made_more_often_than_not(players, deals):
     """Bids are honest: of the games that are played about seven of ten are made, and most miseres."""
@@ -116,6 +120,7 @@ def passing(seen, generator, memory):
     return (naive if seen["phase"] == "auction" else built_in)(seen, generator, memory)
 
 
+@pytest.mark.slow
 def test_of_two_he_leaves_all_pass_tricks_to_the_dummy():
     """On all-pass of two he and another like him take far less than their two thirds: the dummy's tricks cost nobody (Decision 19)."""
     generator = random.Random(4)

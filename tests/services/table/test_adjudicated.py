@@ -24,6 +24,7 @@ from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID
 NAMES_CONTRACTS = {"bid", "contract", "auction"}  # "7S" is a contract and a card; the auction is public
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attention", ["players", "server"])
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("players", [2, 3, 4, 5])

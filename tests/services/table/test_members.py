@@ -83,6 +83,7 @@ async def test_5_4_7_only_the_substitute_can_move_for_the_seat():
     await sends(playing, "eve", move)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 async def test_5_4_7_nobody_is_shown_a_card_that_he_may_not_know_whoever_comes_and_goes(seed):
     """A search through every byte of every view and frame, by player: each is shown what his seat of that moment may know."""

@@ -162,6 +162,7 @@ async def test_whoever_timed_out_plays_on():
     assert moved == {1, 2}
 
 
+@pytest.mark.slow
 async def test_a_restart_finds_every_phase_as_it_was():
     """Whenever an instance comes anew to the log it has the same table: seats, dealer, turn and its clock; and somebody is waited for."""
     playing, phases = await Playing("leningrad", players=4, target=2, seed=5).open(), set()
@@ -194,6 +195,7 @@ async def test_every_phase_ends_by_time_outs_alone():
 CLUB = {"preset": "classic", "shared_misere": True, "misere_no_talon": True, "dark": {"limit": 3, "opening_rounds": 0}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claims", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(

@@ -117,6 +117,7 @@ def test_a_file_that_cannot_be_read_is_bad_input(tmp_path):
     assert "none.json: No such file" in json.loads(done.stderr)["error"]["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "which"), [(replay, 0), (score, 1)])
 def test_a_thousand_lines_are_answered_by_one_process(command, which):
     """A document of one whole deal a line, each answered in its place, and none fails; how fast is for `make bench`."""

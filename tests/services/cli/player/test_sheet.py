@@ -66,6 +66,7 @@ def test_picture_and_page_are_written_to_files(file, tmp_path):
     assert "Расчёт" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status", "told"),
     [
@@ -87,6 +88,7 @@ def test_what_is_wrong_is_said_in_one_line(file, arguments, status, told):
     assert "Traceback" not in complaints
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [("sheet",), ("whatif", "--convention", "sochi")])
 def test_a_file_that_is_none_is_said_in_a_sentence(tmp_path, command):
     """Without `--json` nobody has to read JSON to learn what is wrong with a file."""
@@ -96,6 +98,7 @@ def test_a_file_that_is_none_is_said_in_a_sentence(tmp_path, command):
     assert pulka(*command, "nothing") == (2, "", "pulka: nothing: No such file or directory; nor is it the id of a table\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--svg", "--html"])
 def test_a_drawing_takes_nothings_place(file, tmp_path, option):
     """A file or a link in the way is left as it is, status 2, before the source is looked at; one file does not take both drawings."""
@@ -111,6 +114,7 @@ def test_a_drawing_takes_nothings_place(file, tmp_path, option):
     assert (status, "name the same file" in complaints, other.exists()) == (2, True, False)
 
 
+@pytest.mark.slow
 def test_half_a_drawing_does_not_stay(file, tmp_path):
     """What could not be written whole is not there, so that the next run finds nothing in its way."""
     out = tmp_path / "sheet.svg"
@@ -121,6 +125,7 @@ def test_half_a_drawing_does_not_stay(file, tmp_path):
     assert (done.returncode, done.stderr, out.exists()) == (2, f"pulka: {out}: File too large\n", False)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_none_is_refused_as_by_pulka_score(tmp_path):
     """With `--json`: bad input is status 2 with its path, a deal after the pulka's end status 1."""
     path = tmp_path / "wrong.json"
@@ -133,6 +138,7 @@ def test_a_file_that_is_none_is_refused_as_by_pulka_score(tmp_path):
     assert (status, json.loads(complaints)["error"]["code"]) == (1, "pulka_over")
 
 
+@pytest.mark.slow
 def test_what_another_convention_would_have_made_of_a_file(file):
     """In words for a player, in both languages, and as the document; a convention may be written out."""
     status, told, _ = pulka("whatif", str(file), "--convention", "leningrad")

@@ -44,6 +44,7 @@ def words_until(process, first):
     raise AssertionError(f"never said {first}: {lines}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_stops_in_order(hosted, number):
     """Streams end and a request in flight is answered before the services stop; what uses the port starts after it and stops too."""
@@ -71,6 +72,7 @@ def test_a_signal_stops_in_order(hosted, number):
     assert time.monotonic() - began < WHOLE_STOP
 
 
+@pytest.mark.slow
 def test_a_service_that_hangs_does_not_keep_the_process(hosted):
     """Drain, requests and stop each have a limit; together they leave the embedded servers their share of the five seconds."""
     process = hosted("hang")

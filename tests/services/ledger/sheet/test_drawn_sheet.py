@@ -83,6 +83,7 @@ def test_4_2_4_every_total_stands_struck_in_its_field(players, deals):
         assert shown == wanted or (not wanted and field[2] is None and shown == [("0", False)])
 
 
+@pytest.mark.slow
 @given(PULKAS, st.lists(st.text(max_size=60), min_size=5, max_size=5))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_overlaps_and_nothing_leaves_its_field(score, names):
@@ -102,6 +103,7 @@ def test_nothing_overlaps_and_nothing_leaves_its_field(score, names):
             assert one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1], field
 
 
+@pytest.mark.slow
 @given(PULKAS)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_where_there_is_no_room_the_oldest_are_left_out(score):
