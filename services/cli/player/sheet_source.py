@@ -119,7 +119,7 @@ def _pulka(score: Document, file: Document, numbers: list[int]) -> PlayedPulka:
         zip(numbered, file["deals"], score["deals"], strict=False)
     ):  # one may have ended since
         path = f"deals[{place}]"
-        outcome = read_deal(convert(document, DealDocument, path), rules, players, document["dealer"], path)
+        outcome = read_deal(convert(document, DealDocument, path), rules, players, document["dealer"], path, stored=True)
         entries = tuple(map(entry, wrote["entries"]))
         deals.append(PlayedDeal(number, outcome, due(entries) if "kept" in document else entries))
     start = convert(file["start"], StartDocument, "start") if "start" in file else None

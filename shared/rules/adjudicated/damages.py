@@ -11,7 +11,6 @@ import msgspec
 from msgspec.structs import replace
 
 from shared.rules.adjudicated.court import DAMAGES, Act, Court
-from shared.rules.convention.options import Convention, Fixed
 from shared.rules.deal.calling import lowest_game, objection
 from shared.rules.deal.ending import outcome_document
 from shared.rules.deal.position import NOBODY, Deal, Setup, bit
@@ -27,9 +26,10 @@ from shared.rules.open_cards.all_pass import AllPassPlay, all_pass_tricks
 from shared.rules.open_cards.declarer import best_line
 from shared.rules.open_cards.discard import BestDiscard, best_discard
 from shared.rules.scoring.outcome import DealOutcome, Infraction
+from shared.rules.scoring.prices import consolation_price, is_direct, price_on_whist, undertrick_price
 from shared.rules.scoring.recorded_infraction import infraction_document
 from shared.rules.scoring.score import score_deal
-from shared.rules.scoring.settlement import WHISTS_A_POINT, divisor, settle
+from shared.rules.scoring.settlement import WHISTS_A_POINT, divisor, pool_weight, settle
 from shared.rules.scoring.sheet import empty_sheet, write
 
 TALON_SHOWN, REST_FORFEITED = "3.3.16.3", "3.9.14.3"
@@ -180,26 +180,20 @@ def value_of_game(setup: Setup, trial: Trial) -> Amount:
     """What a made contract brings its declarer in whists, less those that the defenders write for their tricks."""
     convention, players = setup.convention, setup.players
     price = PRICE[trial.contract]
-    points = divided(WHISTS_A_POINT * convention.pool_weight * price * (players - 1), divisor(convention, players))
-    return points if trial.contract == MISERE else exact(points - convention.whist_factor * price * (TRICKS - trial.tricks))
+    points = divided(WHISTS_A_POINT * pool_weight(convention) * price * (players - 1), divisor(convention, players))
+    return points if trial.contract == MISERE else exact(points - price_on_whist(convention, price) * (TRICKS - trial.tricks))
 
 
 def worth_of_remise(setup: Setup, trial: Trial, seat: int) -> Amount:
     """What a failed contract brings another player: his share of the mountain, the consolation, and a defender's own whists."""
     convention, price, k = setup.convention, PRICE[trial.contract], trial.undertricks
-    share = divided(WHISTS_A_POINT * price * convention.remise_factor * k, divisor(convention, setup.players))
+    share = divided(WHISTS_A_POINT * undertrick_price(convention, price) * k, divisor(convention, setup.players))
     if trial.contract == MISERE:
         return share
-    if convention.declarer_remise == "direct":
+    if is_direct(convention):
         share = 0
     own = trial.by_seat[seat] if seat in setup.order else 0
-    return exact(share + _consolation(convention, price) * k + convention.whist_factor * price * own)
-
-
-def _consolation(convention: Convention, price: int) -> int:
-    if isinstance(convention.consolation, Fixed):
-        return convention.consolation.fixed
-    return price * convention.whist_factor if convention.consolation == "price" else 0
+    return exact(share + consolation_price(convention, price) * k + price_on_whist(convention, price) * own)
 
 
 # ---- 3.9.14.3 ----------------------------------------------------------------------------------------------------------

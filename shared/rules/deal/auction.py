@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from shared.rules.deal import dark, invitation
-from shared.rules.deal.calling import HERE, PASS, TAKE, legal_calls, lowest_game, objection, standing_step, step
+from shared.rules.deal.calling import HERE, PASS, TAKE, bids_without_talon, legal_calls, lowest_game, objection, standing_step, step
 from shared.rules.deal.incidents import Invitation
 from shared.rules.deal.laying import defenders_laid
 from shared.rules.deal.play import begin
@@ -82,7 +82,7 @@ def _still_in(setup: Setup, auction: Auction) -> int:
     """Who has called and keeps his say over an outbid misere, where it is also bid without the talon (Decision 10) [conv]: its bidder as
     long as that is higher, and over it whoever bid a nine.
     """
-    if not setup.convention.misere_no_talon:
+    if not bids_without_talon(setup.convention):
         return 0
     highest = standing_step(auction) - step(MISERE, no_talon=True)
     if highest > 0:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from shared.rules.convention.options import Convention, Dark
+from shared.rules.convention.options import Convention
 from shared.rules.deal.position import NOBODY, Auction, Setup, bit
 from shared.rules.deck.contract import GAMES, LADDER, LEVEL, MISERE, RANK
 from shared.rules.deck.seats import active
 from shared.rules.language.moves import Bid
 from shared.rules.language.refusal import Refused
-from shared.rules.scoring.series import exit_level
+from shared.rules.scoring.series import exit_level, plays_dark
 
 PASS, HERE, TAKE = "pass", "here", "take"
 NINE, TEN = 9, 10
@@ -38,9 +38,9 @@ def standing_step(auction: Auction) -> int:
     return (BARE_STEP if auction.no_talon else STEP)[auction.standing]
 
 
-def plays_dark(convention: Convention) -> bool:
-    """Whether calls in the dark are in force."""
-    return isinstance(convention.dark, Dark)
+def bids_without_talon(convention: Convention) -> bool:
+    """Whether misere and nine are also bid without the talon (FN41, Decision 10)."""
+    return convention.misere_no_talon
 
 
 def objection(setup: Setup, auction: Auction, seat: int, move: Bid) -> Refused | None:
@@ -78,7 +78,7 @@ def _objection_to_no_talon(setup: Setup, move: Bid) -> Refused | None:
     """Misere and nines alone are bid without the talon, and only where that is agreed (FN41)."""
     if not move.no_talon:
         return None
-    if not setup.convention.misere_no_talon:
+    if not bids_without_talon(setup.convention):
         return Refused("call_not_allowed", "3.6.4", "This pulka does not play bids without the talon (FN41).")
     if move.bid != MISERE and LEVEL.get(move.bid) != NINE:
         return Refused("call_not_allowed", "3.6.4", "Only a misere or a nine is bid without the talon (FN41).")
@@ -143,7 +143,7 @@ def bid_misere(auction: Auction, seat: int) -> bool:
 def _objection_to_game(setup: Setup, auction: Auction, seat: int, move: Bid) -> Refused | None:
     """A game goes above the last bid, without a jump where those are not allowed (3.3.8), and not below the exit level (3.7.8)."""
     bid, standing = move.bid, auction.standing
-    if setup.convention.misere_no_talon and bid_misere(auction, seat):
+    if bids_without_talon(setup.convention) and bid_misere(auction, seat):
         return Refused("call_not_allowed", "3.6.4", "Who bid a misere has no other bid than a misere without the talon (FN41).")
     if (BARE_STEP if move.no_talon else STEP)[bid] <= (BARE_STEP if auction.no_talon else STEP)[standing]:
         if standing == MISERE:
@@ -183,7 +183,7 @@ def next_step(setup: Setup, auction: Auction, move: Bid) -> str:
 def legal_calls(setup: Setup, auction: Auction, seat: int) -> Iterator[Bid]:
     """Every call that is accepted from the seat on turn: pass, the ladder upward, here, take; then in the dark, then without the talon."""
     for dark, no_talon in ((False, False), (True, False), (False, True)):
-        if (dark and not auction.unseen & bit(seat)) or (no_talon and not setup.convention.misere_no_talon):
+        if (dark and not auction.unseen & bit(seat)) or (no_talon and not bids_without_talon(setup.convention)):
             continue
         for word in (PASS, *LADDER, HERE, TAKE):
             move = Bid(word, dark, no_talon)

@@ -12,12 +12,13 @@ from shared.rules.deal.calling import standing_step, step
 from shared.rules.deal.laying import defenders_laid
 from shared.rules.deal.position import NOBODY, Auction, Deal, bit
 from shared.rules.deck.cards import CARDS, hand_text, mask_of
-from shared.rules.deck.contract import LEVEL, MISERE
+from shared.rules.deck.contract import MISERE
 from shared.rules.deck.seats import active, defenders
 from shared.rules.language.deal_events import DealEvent
 from shared.rules.language.game_events import AuctionWon, DarkTalonTaken, HandSeen, WhistCalled
 from shared.rules.language.moves import Bid, Take
 from shared.rules.language.refusal import Refused
+from shared.rules.scoring.whist_calls import must_whist_dark
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
 
@@ -77,7 +78,7 @@ def all_look(deal: Deal) -> tuple[HandSeen, ...]:
 def obliged_to_whist(deal: Deal) -> tuple[DealEvent, ...]:
     """A six that was bought in the dark both whist, closed, without being asked (3.3.19); of two players the dummy's hand is laid."""
     setup, game = deal.setup, deal.game
-    if not game.dark or LEVEL.get(game.contract) != LEVEL["6S"]:
+    if not must_whist_dark(game.contract, dark=game.dark):
         return ()
     whists = tuple(WhistCalled(seat, "whist") for seat in defenders(setup.players, setup.dealer, game.declarer))
     return (*whists, defenders_laid(deal)) if setup.has_dummy else whists

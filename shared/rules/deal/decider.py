@@ -27,7 +27,6 @@ from shared.rules.deal import (
     talon,
     whist,
 )
-from shared.rules.deal.calling import plays_dark
 from shared.rules.deal.offer import default_move, legal_moves, offer
 from shared.rules.deal.position import NOBODY, Auction, Deal, Game, Setup, bit
 from shared.rules.deck.cards import CARD_NUMBER, DECK, mask_of
@@ -84,7 +83,7 @@ from shared.rules.language.moves import (
     WithoutThree,
 )
 from shared.rules.language.refusal import Refused
-from shared.rules.scoring.series import Series
+from shared.rules.scoring.series import Series, plays_dark
 from shared.rules.scoring.sheet import Sheet
 
 __all__ = [

@@ -6,8 +6,6 @@ seen that hand either way: nobody else can invite him, and he looks at no other 
 
 from __future__ import annotations
 
-from typing import Final
-
 from msgspec.structs import replace
 
 from shared.rules.deal.calling import objection as objection_to_call
@@ -19,8 +17,7 @@ from shared.rules.language.deal_events import DealEvent
 from shared.rules.language.game_events import HandSeen, InvitationAnswered, MisereInvited
 from shared.rules.language.moves import Bid, Invite
 from shared.rules.language.refusal import Refused
-
-DEALER_OF: Final = 4  # players of whom the dealer alone rests
+from shared.rules.scoring.misere import objection_to_sharing
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
 
@@ -46,10 +43,9 @@ def invitation_answered(deal: Deal, event: InvitationAnswered) -> Deal:
 def objection(deal: Deal, seat: int) -> Refused | None:
     """Why the seat on turn may not invite, if it may not: as for the misere itself, and the dealer must rest and have seen no hand."""
     setup = deal.setup
-    if not setup.convention.shared_misere:
-        return Refused("call_not_allowed", "3.6.9", "In this pulka nobody shares a misere.")
-    if setup.players != DEALER_OF:
-        return Refused("call_not_allowed", "3.6.9", "A misere is shared with the resting dealer of four players.")
+    refused = objection_to_sharing(setup.convention, setup.players)
+    if refused is not None:
+        return refused
     if deal.game.looked != NOBODY:
         return Refused("call_not_allowed", "3.6.9", "The dealer has seen another hand and can share no misere in this deal.")
     if deal.auction.holder == seat:

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from shared.rules.deal.position import Deal, bit
 from shared.rules.deck.cards import hand_text
-from shared.rules.deck.contract import LEVEL
 from shared.rules.deck.seats import DUMMY, defenders
 from shared.rules.language.game_events import HandsLaid
+from shared.rules.scoring import whist_calls
 
 
 def hands_laid(deal: Deal, event: HandsLaid) -> Deal:
@@ -39,5 +39,5 @@ def dummy_laid(deal: Deal) -> HandsLaid:
 
 
 def is_checked(deal: Deal) -> bool:
-    """A ten that is played without whist calls, both defenders' hands laid (FN39; option `ten`)."""
-    return deal.setup.convention.ten == "checked" and LEVEL.get(deal.game.contract) == 10
+    """A ten that is played without whist calls (FN39)."""
+    return whist_calls.is_checked(deal.setup.convention, deal.game.contract)

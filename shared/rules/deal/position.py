@@ -16,6 +16,7 @@ from shared.rules.deck.cards import DECK
 from shared.rules.deck.contract import MISERE
 from shared.rules.deck.seats import DUMMY
 from shared.rules.language.game_events import BidMade, CardPlayed, TalonCardOpened
+from shared.rules.scoring.all_pass import talon_leads
 from shared.rules.scoring.series import Series
 from shared.rules.scoring.sheet import Sheet
 
@@ -65,7 +66,7 @@ class Setup(msgspec.Struct, frozen=True, gc=False):
     @property
     def talon_leads(self) -> bool:
         """Whether the talon opens the first two tricks of an all-pass (3.7.6); with two players it stays closed (3.7.6.4)."""
-        return self.convention.all_pass.talon == "leads" and not self.has_dummy
+        return talon_leads(self.convention, self.players)
 
 
 class Auction(msgspec.Struct, frozen=True, gc=False):

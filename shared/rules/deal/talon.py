@@ -18,11 +18,12 @@ from shared.rules.deal.play import begin
 from shared.rules.deal.position import Deal
 from shared.rules.deal.whist import next_word
 from shared.rules.deck.cards import CARD_NUMBER, CARDS, card_numbers, mask_of
-from shared.rules.deck.contract import GAMES, LEVEL, MISERE, RANK
+from shared.rules.deck.contract import GAMES, MISERE, RANK
 from shared.rules.language.deal_events import DealEvent
 from shared.rules.language.game_events import CardsDiscarded, ContractDeclared, GaveUpWithoutThree, TalonTaken
 from shared.rules.language.moves import Declare, Discard, WithoutThree
 from shared.rules.language.refusal import Refused
+from shared.rules.scoring.trick_game import may_give_up_without_three
 
 DISCARDED = 2  # cards put away, as many as the talon had
 
@@ -126,7 +127,7 @@ def _not_discarding(deal: Deal, seat: int) -> Refused | None:
 
 def may_give_up(deal: Deal) -> bool:
     """Whether the convention lets this bidder go without three."""
-    return LEVEL.get(deal.game.bid) in deal.setup.convention.without_three
+    return may_give_up_without_three(deal.setup.convention, deal.game.bid)
 
 
 # ---- what is on offer --------------------------------------------------------------------------------------------------

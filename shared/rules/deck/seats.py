@@ -6,6 +6,7 @@ from functools import cache
 from typing import Final
 
 FEWEST, MOST = 2, 5
+DEALER_RESTS: Final = 4  # players of whom the dealer alone rests; of five another rests too, and the dealer takes no part (Decision 20)
 DUMMY: Final = 2  # of two players: the third hand, which nobody sits behind; cards are dealt to it and played from it (Decision 19)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from shared.rules.deal.calling import plays_dark
 from shared.rules.deck import shuffle
 from shared.rules.deck.shuffle import HIGHEST_CUT, LOWEST_CUT, TALON, hand_label
 from shared.rules.language.game_events import CardsDealt, DeckCut, Event, SeedAdded
 from shared.rules.language.moves import AnyMove, Cut, Seed
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka.state import Pulka
-from shared.rules.scoring.series import is_forced
+from shared.rules.scoring.series import is_forced, plays_dark
 
 LONGEST_SEED = 64  # hex digits: 32 bytes, as much as the shuffle's key holds
 

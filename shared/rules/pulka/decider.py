@@ -59,7 +59,7 @@ from shared.rules.pulka.turns import (
     waits_for_answer,
 )
 from shared.rules.scoring.series import is_forced, next_dealer, series_of
-from shared.rules.scoring.settlement import closed_reason, settlement
+from shared.rules.scoring.settlement import agreed_ending, closed_reason, settlement
 from shared.rules.scoring.sheet import empty_sheet, write
 from shared.rules.scoring.stakes import agreed_stake
 
@@ -351,7 +351,7 @@ def _closing(pulka: Pulka, *, time_up: bool = False) -> tuple[Event, ...]:
     if pulka.annulling is not None:
         return corrections.ended(pulka)
     ending = closed_reason(pulka.convention, pulka.target, pulka.sheet, pulka.number - pulka.void)
-    reason = (pulka.convention.ends_when if time_up else ending) or (BY_CONSENT if pulka.stopping else None)
+    reason = (agreed_ending(pulka.convention) if time_up else ending) or (BY_CONSENT if pulka.stopping else None)
     if reason is None:
         return ()
     return (PulkaClosed(reason, settlement(pulka.convention, pulka.target, pulka.sheet, agreed_stake(pulka.terms))),)

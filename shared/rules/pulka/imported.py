@@ -104,7 +104,7 @@ def _recorded(pulka: Scored, document: object, seats: tuple[str, ...], visibilit
 
 def recorded_again(event: PulkaRecorded) -> PulkaRecorded:
     """What the rules make of the event's score file now, whatever a new one may hold. Raises `Malformed` when they make nothing of it."""
-    return _recorded(scored(event.score_file), event.score_file, event.seats, event.terms.get("visibility", ""), event.author)
+    return _recorded(scored(event.score_file, stored=True), event.score_file, event.seats, event.terms.get("visibility", ""), event.author)
 
 
 def _numbers(deal: ScoredDeal) -> list[Amount]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from shared.rules.convention.options import Convention
-from shared.rules.scoring.series import Series
+from shared.rules.scoring.series import Series, plays_dark
 from shared.rules.scoring.sheet import BySeat, Sheet
 
 Value = TypeVar("Value")
@@ -44,7 +44,7 @@ def series_with(series: Series, seat: int) -> Series:
 def start_document(convention: Convention, sheet: Sheet, series: Series, deals: int) -> dict[str, Any]:
     """Sheet and series as `start` of a score file; `deals` were played before."""
     start = sheet.document() | {"all_pass_in_row": series.all_pass_in_row, "deals": deals}
-    if convention.dark:
+    if plays_dark(convention):
         start["dark_in_row"] = series.dark_in_row
     if any(series.bombs):
         start["bombs"] = [list(own) for own in series.bombs]

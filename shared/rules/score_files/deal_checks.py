@@ -1,19 +1,36 @@
-"""Whether a recorded outcome can have happened. The auction is not checked: ladder, exits, the consent to share a misere (3.6.9)."""
+"""Whether a recorded outcome can have happened: whether it can be scored at all, and whether the convention allows what was said.
+
+The auction is not checked: its ladder and exits, and whether a dealer agreed to share a misere (3.6.9).
+"""
 
 from __future__ import annotations
 
 from shared.rules.convention.options import Convention
-from shared.rules.deck.contract import CONTRACTS, LEVEL, TRICKS
-from shared.rules.deck.seats import active, defenders
+from shared.rules.deck.contract import CONTRACTS, TRICKS
+from shared.rules.deck.seats import DEALER_RESTS, active, defenders
 from shared.rules.language.refusal import Malformed
+from shared.rules.score_files.deal_calls import check_calls, ended_early
+from shared.rules.scoring.all_pass import dealer_takes_tricks
+from shared.rules.scoring.misere import objection_to_sharing
 from shared.rules.scoring.outcome import DealOutcome
+from shared.rules.scoring.series import plays_dark
+from shared.rules.scoring.trick_game import may_give_up_without_three
+from shared.rules.scoring.whist_calls import is_checked
 from shared.rules.scoring.whister import whisting
 
 TALON_CARDS = 2  # each leads one trick of an all-pass deal, which may fall to the resting dealer (3.7.6.1)
 
 
 def check(convention: Convention, players: int, outcome: DealOutcome, path: str) -> None:
-    """Raises `Malformed`, with the field's place under `path`, for an outcome that no deal can have."""
+    """Raises `Malformed`, with the field's place under `path`, for an outcome that no deal can have under this convention."""
+    check_scorable(convention, players, outcome, path)
+    if outcome.contract is not None:
+        _check_agreed(convention, players, outcome, path)
+        check_calls(convention, players, outcome, f"{path}.calls")
+
+
+def check_scorable(convention: Convention, players: int, outcome: DealOutcome, path: str) -> None:
+    """The part of `check` without which there is nothing to score; all that an outcome needs that was written down before."""
     if outcome.contract is None:
         _check_no_contract(outcome, path)
         return
@@ -21,7 +38,7 @@ def check(convention: Convention, players: int, outcome: DealOutcome, path: str)
         raise Malformed(f"{path}.contract", f"no such contract: {outcome.contract!r}")
     _check_declarer(players, outcome, path)
     _check_terms(convention, players, outcome, path)
-    _check_calls(convention, players, outcome, path)
+    _check_words(convention, players, outcome, f"{path}.calls")
     _check_tricks(convention, players, outcome, path)
     _check_fines(convention, players, outcome, path)
 
@@ -49,13 +66,11 @@ def _check_declarer(players: int, outcome: DealOutcome, path: str) -> None:
 
 
 def _check_terms(convention: Convention, players: int, outcome: DealOutcome, path: str) -> None:
-    """What the convention or the kind of deal must allow."""
+    """What the kind of deal must allow."""
     playing = active(players, outcome.dealer)
     if outcome.shared and (not outcome.is_misere or outcome.dealer in playing):
         raise Malformed(f"{path}.shared", "only a misere is shared, with a resting dealer (3.6.9)")
-    if outcome.without_three and LEVEL.get(outcome.contract or "") not in convention.without_three:
-        raise Malformed(f"{path}.without_three", f"not allowed on {outcome.contract}: the option is {list(convention.without_three)}")
-    if (outcome.dark or outcome.dark_pass) and not convention.dark:
+    if (outcome.dark or outcome.dark_pass) and not plays_dark(convention):
         raise Malformed(f"{path}.{'dark' if outcome.dark else 'dark_pass'}", "dark calls are not in force: the option `dark` is false")
     if outcome.dark and outcome.is_all_pass:
         raise Malformed(f"{path}.dark", "nobody bid on all-pass")
@@ -63,59 +78,41 @@ def _check_terms(convention: Convention, players: int, outcome: DealOutcome, pat
         raise Malformed(f"{path}.dark_pass", "must name different seats that play the deal")
 
 
-def _check_calls(convention: Convention, players: int, outcome: DealOutcome, path: str) -> None:
-    place = f"{path}.calls"
-    checked = convention.ten == "checked" and LEVEL.get(outcome.contract or "") == 10
+def _check_agreed(convention: Convention, players: int, outcome: DealOutcome, path: str) -> None:
+    """What the convention must allow beside the calls."""
+    if outcome.without_three and not may_give_up_without_three(convention, outcome.contract):
+        why = f"{outcome.contract} is not given up without three: the option `without_three` has no such level (3.5.4, FN40)"
+        raise Malformed(f"{path}.without_three", why)
+    refused = objection_to_sharing(convention, players) if outcome.shared else None
+    if refused is not None:
+        raise Malformed(f"{path}.shared", f"{refused.message} ({refused.rule})")
+
+
+def _check_words(convention: Convention, players: int, outcome: DealOutcome, place: str) -> None:
+    """Who must have a last word, and who cannot."""
+    checked = is_checked(convention, outcome.contract)
     if not outcome.is_game or outcome.without_three or checked:
         if any(outcome.calls):
-            raise Malformed(place, "a checked ten is played without whist calls" if checked else "nobody is asked for a whist here")
-    elif outcome.calls:
-        order = defenders(players, outcome.dealer, outcome.declarer or 0)
-        _check_words(players, outcome, order, place)
-        _check_whist(convention, outcome, order, place)
-    elif not _ended_early(outcome):
-        raise Malformed(place, "is required")
-
-
-def _ended_early(outcome: DealOutcome) -> bool:
-    """The deal could end before all had called or ten tricks were played: without all (3.5.4), or a wrong hand at the order (3.4.6)."""
-    return outcome.conceded or bool(outcome.offences("3.4.6"))
-
-
-def _check_words(players: int, outcome: DealOutcome, order: tuple[int, ...], place: str) -> None:
-    """Who must have a last word, and who cannot."""
+            raise Malformed(place, "a checked ten is played without whist calls (FN39)" if checked else "nobody is asked for a whist here")
+        return
+    if not outcome.calls:
+        if not ended_early(outcome):
+            raise Malformed(place, "is required")
+        return
+    order = defenders(players, outcome.dealer, outcome.declarer or 0)
     for seat, call in enumerate(outcome.calls):
         if seat in order:
-            if call is None and not _ended_early(outcome):
+            if call is None and not ended_early(outcome):
                 raise Malformed(f"{place}[{seat}]", "a defender must whist, pass or go for half")
-        elif call is not None and not _dealer_may_say(players, outcome, seat, call):
+        elif call is not None and not (players == DEALER_RESTS and seat == outcome.dealer and call != "half"):
             raise Malformed(f"{place}[{seat}]", f"seat {seat} is not asked for {call!r}")
-
-
-def _dealer_may_say(players: int, outcome: DealOutcome, seat: int, call: str) -> bool:
-    return players == 4 and seat == outcome.dealer and call in ("whist", "pass")
-
-
-def _check_whist(convention: Convention, outcome: DealOutcome, order: tuple[int, ...], place: str) -> None:
-    """Half-whist, the dealer's whist and Stalingrad, as far as last words show them."""
-    calls, contract = outcome.calls, outcome.contract or ""
-    halves = [seat for seat in order if calls[seat] == "half"]
-    if len(halves) > 1:
+    if sum(outcome.calls[seat] == "half" for seat in order) > 1:
         raise Malformed(place, "only one defender can go for half (3.8.7)")
-    if halves and LEVEL[contract] not in convention.half_whist:
-        raise Malformed(f"{place}[{halves[0]}]", f"no half-whist on {contract}: the option `half_whist` is {list(convention.half_whist)}")
-    if outcome.dealer not in order and calls[outcome.dealer] == "whist":
-        if convention.dealer_whist == "off":
-            raise Malformed(f"{place}[{outcome.dealer}]", "the dealer does not whist: the option `dealer_whist` is off")
-        if any(calls[seat] == "whist" for seat in order):
-            raise Malformed(f"{place}[{outcome.dealer}]", "the dealer whists only when no defender does (3.8.8)")
-    if convention.stalingrad and contract == "6S" and not outcome.conceded and any(calls[seat] in ("pass", "half") for seat in order):
-        raise Malformed(place, "both defenders must whist six spades: the option `stalingrad` is set")
 
 
 def _check_tricks(convention: Convention, players: int, outcome: DealOutcome, path: str) -> None:
     place, tricks = f"{path}.tricks", outcome.tricks
-    unfinished = _ended_early(outcome)
+    unfinished = ended_early(outcome)
     played = not outcome.is_game or whisting(convention, players, outcome).kind not in ("nobody", "half")
     if outcome.without_three or not (played or unfinished):
         if tricks:
@@ -126,9 +123,9 @@ def _check_tricks(convention: Convention, players: int, outcome: DealOutcome, pa
             raise Malformed(place, "is required")
         return
     playing = active(players, outcome.dealer)
-    talon_leads = outcome.is_all_pass and convention.all_pass.talon == "leads"
+    dealer_takes = outcome.is_all_pass and dealer_takes_tricks(convention, players, outcome.dealer)
     for seat, taken in enumerate(tricks):
-        if taken and seat not in playing and not (talon_leads and seat == outcome.dealer):
+        if taken and seat not in playing and not (dealer_takes and seat == outcome.dealer):
             raise Malformed(f"{place}[{seat}]", f"seat {seat} rests and takes no trick")
         if taken > TALON_CARDS and seat not in playing:
             raise Malformed(f"{place}[{seat}]", f"the talon wins seat {seat} at most {TALON_CARDS} tricks (3.7.6.1), not {taken}")

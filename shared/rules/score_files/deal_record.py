@@ -13,7 +13,7 @@ import msgspec
 
 from shared.rules.adjudicated import offering, replaying
 from shared.rules.adjudicated.court import DEFAULT_ORDER_PAUSE_MS, Court, CourtTerms
-from shared.rules.convention.options import Dark, resolve
+from shared.rules.convention.options import resolve
 from shared.rules.deal.decider import HAND_SIZE, PREVENTED, TALON_SIZE, Deal, decide, evolve, first_events, offer, open_deal
 from shared.rules.deck.cards import mask_of
 from shared.rules.deck.seats import FEWEST, MOST, hand_count, hands_at_play
@@ -25,7 +25,7 @@ from shared.rules.language.refusal import Malformed, Refused
 from shared.rules.score_files.recorded_deal import MOST_INFRACTIONS
 from shared.rules.score_files.score_file import Bomb, Points
 from shared.rules.scoring.recorded_infraction import InfractionDocument, infraction_document, read_infractions
-from shared.rules.scoring.series import dark_deals_in_row
+from shared.rules.scoring.series import dark_deals_in_row, plays_dark
 from shared.rules.scoring.settlement import pulka_closed
 from shared.rules.scoring.sheet import empty_sheet, write
 from shared.rules.scoring.sheet_document import SheetDocument, read_sheet
@@ -176,7 +176,7 @@ def dealt(record: DealRecord) -> Deal:
         raise Malformed("bombs", f"has {len(record.bombs)} values, must have {players}")
     if record.dark_in_row is not None and record.dark_in_row > record.all_pass_in_row:
         raise Malformed("dark_in_row", f"is more than all_pass_in_row, {record.all_pass_in_row}")
-    if not isinstance(convention.dark, Dark):
+    if not plays_dark(convention):
         if record.dark_in_row:
             raise Malformed("dark_in_row", "dark calls are not in force: the option `dark` is false")
         if record.forced:

@@ -12,7 +12,7 @@ from shared.rules.score_files.score_file import Scored, ScoredDeal
 from shared.rules.score_files.scorer_words import Lang, contract, reason, said, signed
 from shared.rules.scoring.compensation import compensation
 from shared.rules.scoring.series import deal_factor
-from shared.rules.scoring.settlement import WHISTS_A_POINT, closed_reason, divisor, net_by_whists, settle
+from shared.rules.scoring.settlement import WHISTS_A_POINT, closed_reason, divisor, minutes_to_play, net_by_whists, pool_weight, settle
 from shared.rules.scoring.sheet import Sheet, write
 
 INDENT = "  "
@@ -96,8 +96,9 @@ def _ending(pulka: Scored, lang: Lang) -> str:
     if ended is not None:
         key = ended.partition(":")[0]
         return said(lang, key, players=pulka.players, target=pulka.target, deals=pulka.end.deals)
-    if pulka.convention.ends_when.startswith("time:"):
-        return said(lang, "time", minutes=pulka.convention.ends_when.removeprefix("time:"))
+    minutes = minutes_to_play(pulka.convention)
+    if minutes is not None:
+        return said(lang, "time", minutes=minutes)
     return said(lang, "open")
 
 
@@ -129,7 +130,7 @@ def _settlement(pulka: Scored, lang: Lang) -> Iterator[str]:
 
 def _mountains(pulka: Scored, lang: Lang, settled: Sequence[Amount]) -> Iterator[str]:
     """Each mountain with what the pool lacks or has over, times its weight."""
-    sheet, weight = pulka.end.sheet, pulka.convention.pool_weight
+    sheet, weight = pulka.end.sheet, pool_weight(pulka.convention)
     full = max(sheet.pool) if pulka.target is None else pulka.target
     for seat, (high, pool) in enumerate(zip(sheet.mountain, sheet.pool, strict=True)):
         lack = exact(full - pool)

@@ -9,7 +9,7 @@ import msgspec
 from shared.rules.convention.options import Convention
 from shared.rules.deck.contract import RANK
 from shared.rules.language.refusal import Malformed
-from shared.rules.score_files.deal_checks import check
+from shared.rules.score_files.deal_checks import check, check_scorable
 from shared.rules.scoring.outcome import Call, DealOutcome
 from shared.rules.scoring.recorded_infraction import InfractionDocument, infraction_document, read_infractions
 from shared.rules.scoring.sheet_document import SheetDocument
@@ -40,8 +40,12 @@ class DealDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kept: SheetDocument | None = None
 
 
-def read_deal(document: DealDocument, convention: Convention, players: int, dealer: int, path: str) -> DealOutcome:
-    """The outcome of `document`, dealt by `dealer`. Raises `Malformed` for what could not have happened."""
+def read_deal(document: DealDocument, convention: Convention, players: int, dealer: int, path: str, *, stored: bool = False) -> DealOutcome:
+    """The outcome of `document`, dealt by `dealer`. Raises `Malformed` for what could not have happened.
+
+    `stored`: it was accepted when it was written down, and is held only to what it takes to score it; checks that came later do not
+    make a history unreadable.
+    """
     offences = read_infractions(document.infractions, players, f"{path}.infractions")
     outcome = DealOutcome(
         dealer=dealer,
@@ -58,7 +62,7 @@ def read_deal(document: DealDocument, convention: Convention, players: int, deal
         dark_pass=document.dark_pass,
         infractions=offences.infractions,
     )
-    check(convention, players, outcome, path)
+    (check_scorable if stored else check)(convention, players, outcome, path)
     if offences.conceded is not None and (not outcome.is_game or offences.conceded != outcome.declarer):
         raise Malformed(f"{path}.infractions", "only the declarer of a trick game can be without all (3.4.4, 3.5.4)")
     return outcome

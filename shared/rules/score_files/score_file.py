@@ -15,7 +15,7 @@ from shared.rules.score_files.kept_sheet import differences
 from shared.rules.score_files.recorded_deal import DealDocument, read_deal
 from shared.rules.score_files.standing import Standing, play_on
 from shared.rules.scoring.outcome import DealOutcome
-from shared.rules.scoring.series import Bombs, Series, dark_deals_in_row
+from shared.rules.scoring.series import Bombs, Series, dark_deals_in_row, plays_dark
 from shared.rules.scoring.settlement import pulka_closed, settlement
 from shared.rules.scoring.sheet import Entry, Sheet, written_by
 from shared.rules.scoring.sheet_document import Number, SheetDocument, read_sheet
@@ -80,8 +80,8 @@ class Scored(msgspec.Struct, frozen=True):
         return pulka_closed(self.convention, self.target, self.end.sheet, self.end.deals)
 
 
-def scored(document: object) -> Scored:
-    """One score file, JSON text or already read, scored deal after deal.
+def scored(document: object, *, stored: bool = False) -> Scored:
+    """One score file, JSON text or already read, scored deal after deal; one that is `stored` is read as `read_deal` reads it.
 
     Raises `NotJson` for text that is not JSON, `Malformed` with the place of what is wrong: code "malformed", or "pulka_over" for a deal
     after the pulka's end, unless the players keep the sheet, who judge that themselves.
@@ -97,7 +97,7 @@ def scored(document: object) -> Scored:
         judged = bool(written) and written[-1].kept is not None
         if not judged and pulka_closed(convention, file.target, standing.sheet, standing.deals):
             raise Malformed(path, "the pulka had ended before this deal", "pulka_over")
-        outcome = read_deal(deal, convention, file.players, _dealer(deal, file.players, standing, path), path)
+        outcome = read_deal(deal, convention, file.players, _dealer(deal, file.players, standing, path), path, stored=stored)
         kept = None if deal.kept is None else read_sheet(deal.kept, file.players, f"{path}.kept")
         written.append(_scored(convention, file.target, standing, outcome, kept))
         standing = written[-1].after
@@ -152,7 +152,7 @@ def standing_at(document: StartDocument | None, players: int, convention: Conven
         raise Malformed("start.bombs", f"has {len(start.bombs)} values, must have {players}")
     if start.dark_in_row is not None and start.dark_in_row > start.all_pass_in_row:
         raise Malformed("start.dark_in_row", f"is more than all_pass_in_row, {start.all_pass_in_row}")
-    if start.dark_in_row and not convention.dark:
+    if start.dark_in_row and not plays_dark(convention):
         raise Malformed("start.dark_in_row", "dark calls are not in force: the option `dark` is false")
     dark_in_row = dark_deals_in_row(convention, start.all_pass_in_row, start.dark_in_row)
     return Standing(read_sheet(start, players, "start"), Series(start.all_pass_in_row, dark_in_row, bombs), start.deals)

@@ -13,18 +13,22 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from shared.rules.convention.options import Convention, Dark
+from shared.rules.convention.options import Convention
 from shared.rules.deck.contract import LEVEL
 from shared.rules.deck.seats import active, defenders
 from shared.rules.language.amount import Amount, exact
 from shared.rules.language.refusal import Malformed
-from shared.rules.score_files.deal_checks import check
+from shared.rules.score_files.deal_checks import check_scorable
 from shared.rules.score_files.score_file import Scored
 from shared.rules.score_files.standing import Standing, play_on
+from shared.rules.scoring.all_pass import dealer_takes_tricks, talon_leads
+from shared.rules.scoring.misere import objection_to_sharing
 from shared.rules.scoring.outcome import DealOutcome
-from shared.rules.scoring.series import Series, exit_level, series_after
-from shared.rules.scoring.settlement import Settlement, pulka_closed, settle
+from shared.rules.scoring.series import Series, exit_level, opening_rounds, plays_dark, series_after
+from shared.rules.scoring.settlement import Settlement, minutes_to_play, pulka_closed, settle
 from shared.rules.scoring.sheet import Entry, Sheet, empty_sheet
+from shared.rules.scoring.trick_game import may_give_up_without_three, writes_talon_gift
+from shared.rules.scoring.whist_calls import is_checked, may_dealer_whist, may_first_half, may_half, may_return, must_whist
 from shared.rules.scoring.whister import whisting
 
 
@@ -127,7 +131,7 @@ def as_played(pulka: Scored) -> PlayedPulka:
 def what_if(pulka: PlayedPulka, other: Convention) -> Compared:
     """The deals of `pulka` scored under `other`, from the same start, to the deal that would have ended it there."""
     start = pulka.start
-    standing = start if other.dark else replace(start, series=Series(start.series.all_pass_in_row))
+    standing = start if plays_dark(other) else replace(start, series=Series(start.series.all_pass_in_row))
     closed_after: int | None = None
     if pulka_closed(other, pulka.target, standing.sheet, standing.deals):
         closed_after = pulka.deals[0].number - 1 if pulka.deals else 0
@@ -145,7 +149,7 @@ def what_if(pulka: PlayedPulka, other: Convention) -> Compared:
 
 def _compared(pulka: PlayedPulka, other: Convention, before: Standing, deal: PlayedDeal) -> tuple[Standing, ComparedDeal]:
     """One deal, and where the pulka stands there after it."""
-    outcome = deal.outcome if other.dark else replace(deal.outcome, dark=False, dark_pass=())
+    outcome = deal.outcome if plays_dark(other) else replace(deal.outcome, dark=False, dark_pass=())
     problem = _problem(pulka, other, outcome)
     if problem is not None:
         series = series_after(replace(pulka.convention, all_pass=other.all_pass, dark=other.dark), pulka.players, outcome, before.series)
@@ -177,46 +181,47 @@ def _paired(was: Sequence[Entry], would: Sequence[Entry]) -> tuple[Pair, ...]:
 
 def _problem(pulka: PlayedPulka, other: Convention, outcome: DealOutcome) -> Remark | None:
     """Why the outcome cannot be scored under the other convention; None where it can."""
-    contract, level = outcome.contract or "", LEVEL.get(outcome.contract or "")
-    if outcome.is_all_pass and other.all_pass.talon == "aside" and _dealer_took(pulka.players, outcome):
+    contract = outcome.contract or ""
+    if _dealer_took(pulka.players, outcome) and not dealer_takes_tricks(other, pulka.players, outcome.dealer):
         return Remark("talon_aside", {"tricks": outcome.tricks[outcome.dealer]})
-    if outcome.is_game and level == 10 and other.ten != pulka.convention.ten and (any(outcome.calls) or outcome.tricks):
-        return Remark("ten_checked" if other.ten == "checked" else "ten_whisted", {"contract": contract})
-    if outcome.without_three and level not in other.without_three:
+    checked = is_checked(other, contract)
+    if checked != is_checked(pulka.convention, contract) and (any(outcome.calls) or outcome.tricks):
+        return Remark("ten_checked" if checked else "ten_whisted", {"contract": contract})
+    if outcome.without_three and not may_give_up_without_three(other, contract):
         return Remark("without_three", {"contract": contract})
     if outcome.is_game and any(outcome.calls):
         kind = whisting(pulka.convention, pulka.players, outcome).kind
-        if "half" in outcome.calls and level not in other.half_whist:
+        if "half" in outcome.calls and not may_half(other, contract):
             return Remark("half_whist", {"contract": contract})
-        if kind == "dealer" and other.dealer_whist == "off":
+        if kind == "dealer" and not may_dealer_whist(other, pulka.players):
             return Remark("dealer_whist")
-        if contract == "6S" and other.stalingrad and not outcome.conceded and {"pass", "half"} & set(outcome.calls):
+        if must_whist(other, contract) and not outcome.conceded and {"pass", "half"} & set(outcome.calls):
             return Remark("stalingrad")
     try:
-        check(other, pulka.players, outcome, "")
+        check_scorable(other, pulka.players, outcome, "")
     except Malformed as wrong:
         return Remark("impossible", {"why": wrong.message})
     return None
 
 
 def _dealer_took(players: int, outcome: DealOutcome) -> bool:
-    return outcome.dealer not in active(players, outcome.dealer) and outcome.tricks[outcome.dealer] > 0
+    return outcome.is_all_pass and outcome.dealer not in active(players, outcome.dealer) and outcome.tricks[outcome.dealer] > 0
 
 
 def _doubts(pulka: PlayedPulka, other: Convention, series: Series, outcome: DealOutcome) -> Iterator[Remark]:
     """What about a deal that is scored would have been otherwise there."""
-    if (outcome.dark or outcome.dark_pass) and not other.dark:
+    if (outcome.dark or outcome.dark_pass) and not plays_dark(other):
         yield Remark("no_dark")
-    if outcome.shared and not other.shared_misere:
+    if outcome.shared and objection_to_sharing(other, pulka.players) is not None:
         yield Remark("no_shared_misere")
     level, least = LEVEL.get(outcome.contract or ""), exit_level(other, series)
     if level is not None and level < least:
         yield Remark("exit_level", {"contract": outcome.contract, "level": least, "in_row": series.all_pass_in_row})
     if outcome.is_game and "half" in outcome.calls:
         half, first = outcome.calls.index("half"), defenders(pulka.players, outcome.dealer, outcome.declarer or 0)[0]
-        if half == first and pulka.convention.first_hand_half and not other.first_hand_half:
+        if half == first and may_first_half(pulka.convention) and not may_first_half(other):
             yield Remark("first_hand_half")
-        elif "whist" in outcome.calls and level in pulka.convention.pass_return and level not in other.pass_return:
+        elif "whist" in outcome.calls and may_return(pulka.convention, outcome.contract) and not may_return(other, outcome.contract):
             yield Remark("pass_return", {"contract": outcome.contract})
     if any(one.ruled for one in outcome.infractions):
         yield Remark("ruling")
@@ -226,14 +231,17 @@ def _remarks(pulka: PlayedPulka, other: Convention) -> Iterator[Remark]:
     """What is to be said of the whole comparison."""
     if pulka.start.sheet != empty_sheet(pulka.players):
         yield Remark("start")
-    if any(deal.outcome.is_all_pass for deal in pulka.deals) and other.all_pass.talon != pulka.convention.all_pass.talon:
-        yield Remark("talon_leads" if other.all_pass.talon == "leads" else "talon_lies")
-    opening = other.dark.opening_rounds if isinstance(other.dark, Dark) else 0
+    leads = talon_leads(other, pulka.players)
+    if any(deal.outcome.is_all_pass for deal in pulka.deals) and leads != talon_leads(pulka.convention, pulka.players):
+        yield Remark("talon_leads" if leads else "talon_lies")
+    opening = opening_rounds(other)
     first = [deal.outcome for deal in pulka.deals[: max(0, opening - pulka.start.deals)]]
     if not all(outcome.is_all_pass and outcome.dark_pass for outcome in first):
         yield Remark("opening_rounds", {"rounds": opening})
     games = [deal.outcome for deal in pulka.deals if deal.outcome.is_game]
-    if other.talon_bonus == "on" and pulka.convention.talon_bonus == "off" and games and not any(game.talon_tricks for game in games):
+    gifts = writes_talon_gift(other) and not writes_talon_gift(pulka.convention)
+    if gifts and games and not any(game.talon_tricks for game in games):
         yield Remark("no_talon_worth")
-    if other.ends_when.startswith("time:"):
-        yield Remark("time", {"minutes": other.ends_when.removeprefix("time:")})
+    minutes = minutes_to_play(other)
+    if minutes is not None:
+        yield Remark("time", {"minutes": str(minutes)})

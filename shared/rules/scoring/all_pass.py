@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shared.rules.convention.options import Fixed
-from shared.rules.deck.seats import active
+from shared.rules.convention.options import Convention, Fixed
+from shared.rules.deck.seats import DUMMY, active
 from shared.rules.language.amount import divided
 from shared.rules.scoring.game_result import lost_tricks
 from shared.rules.scoring.prices import Reckoning, counted, mountain, pool, whists
@@ -17,12 +17,22 @@ def trick_price(prices: tuple[int, ...], in_row: int) -> int:
     return prices[min(in_row, len(prices) - 1)]
 
 
+def talon_leads(convention: Convention, players: int) -> bool:
+    """Whether the talon opens the first two tricks of an all-pass (3.7.6); with two players it stays closed (3.7.6.4)."""
+    return convention.all_pass.talon == "leads" and players != DUMMY
+
+
+def dealer_takes_tricks(convention: Convention, players: int, dealer: int) -> bool:
+    """Whether the talon's tricks of an all-pass fall to a resting dealer (3.7.6.1)."""
+    return talon_leads(convention, players) and dealer not in active(players, dealer)
+
+
 def score_all_pass(deal: Reckoning, in_row: int) -> Iterator[Entry]:
     """Everything an all-pass deal writes after `in_row` others in a row; a dark pass doubles the price of the trick (`deal.factor`)."""
     rules, outcome = deal.convention.all_pass, deal.outcome
     price = trick_price(rules.prices, in_row) * deal.factor
     playing = active(deal.players, outcome.dealer)
-    dealer_takes = outcome.dealer not in playing and rules.talon == "leads"
+    dealer_takes = dealer_takes_tricks(deal.convention, deal.players, outcome.dealer)
     takers = sorted((*playing, outcome.dealer) if dealer_takes else playing)
     taken = {seat: outcome.tricks[seat] + lost_tricks(outcome, seat) for seat in takers}
     if rules.scoring == "whists":

@@ -8,6 +8,7 @@ from shared.rules.convention.options import Convention
 from shared.rules.deck.seats import clockwise_from
 from shared.rules.language.amount import Amount, divided, exact
 from shared.rules.scoring.prices import mountain, pool, whists
+from shared.rules.scoring.settlement import divisor
 from shared.rules.scoring.sheet import Entry, Sheet
 
 #: Whists on the helped player for each point given (4.2.2).
@@ -70,7 +71,7 @@ def _help(convention: Convention, target: int, pools: list[Amount], helper: int,
 
 def _surplus(convention: Convention, mountains: list[Amount], seat: int, points: Amount) -> Iterator[Entry]:
     """Points that fit no pool come off the owner's mountain, even below zero (4.1.1); at half where two do not divide it."""
-    if len(mountains) == 2 and convention.settlement_divisor == "n-1":
+    if len(mountains) == 2 and divisor(convention, 2) == 1:
         points = divided(points, 2)
     off = points if convention.help_surplus == "below_zero" else min(points, max(0, mountains[seat]))
     mountains[seat] = exact(mountains[seat] - off)

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shared.rules.convention.options import Convention
+from shared.rules.deck.seats import DEALER_RESTS
 from shared.rules.language.amount import divided
+from shared.rules.language.refusal import Refused
 from shared.rules.scoring.game_result import game_result
 from shared.rules.scoring.prices import Reckoning, counted, mountain, pool
 from shared.rules.scoring.sheet import Entry
+
+
+def objection_to_sharing(convention: Convention, players: int) -> Refused | None:
+    """Why nobody shares a misere with the dealer at this table, if nobody may (3.6.9)."""
+    if not convention.shared_misere:
+        return Refused("call_not_allowed", "3.6.9", "In this pulka nobody shares a misere.")
+    if players != DEALER_RESTS:
+        return Refused("call_not_allowed", "3.6.9", "A misere is shared with the resting dealer of four players.")
+    return None
 
 
 def score_misere(deal: Reckoning) -> Iterator[Entry]:

@@ -11,6 +11,29 @@ from shared.rules.scoring.outcome import DealOutcome
 from shared.rules.scoring.sheet import Entry, Sheet
 
 
+def undertrick_price(convention: Convention, price: int) -> int:
+    """Points into a mountain for a missing trick of a game at `price`, before a whister's share is taken of it (4.1.1, Decision 1)."""
+    return price * convention.remise_factor
+
+
+def is_direct(convention: Convention) -> bool:
+    """Whether a failed trick game leaves the declarer's mountain alone and is paid in whists (Decision 6)."""
+    return convention.declarer_remise == "direct"
+
+
+def price_on_whist(convention: Convention, price: int) -> int:
+    """Whists for a trick against a game at `price` (3.8.1.1, FN53)."""
+    return price * convention.whist_factor
+
+
+def consolation_price(convention: Convention, price: int, factor: int = 1) -> int:
+    """Whists that every opponent writes for an undertrick of a game at `price`; an agreed number knows only the `factor` (FN36, FN54)."""
+    consolation = convention.consolation
+    if isinstance(consolation, Fixed):
+        return consolation.fixed * factor
+    return price_on_whist(convention, price) if consolation == "price" else 0
+
+
 class Reckoning(msgspec.Struct, frozen=True, gc=False):
     """A deal to be scored: the convention, the sheet before it, its outcome, and `factor` of dark calls and bombs on everything (4.1.2).
 
@@ -32,22 +55,19 @@ class Reckoning(msgspec.Struct, frozen=True, gc=False):
     @property
     def mountain_price(self) -> int:
         """Points into the declarer's mountain per undertrick (4.1.1); nothing for trick games where a remise is direct."""
-        if self.convention.declarer_remise == "direct" and self.outcome.is_game:
+        if self.outcome.is_game and is_direct(self.convention):
             return 0
-        return self.price * self.convention.remise_factor
+        return undertrick_price(self.convention, self.price)
 
     @property
     def whist_price(self) -> int:
         """Whists per trick of a whister (3.8.1.1)."""
-        return self.price * self.convention.whist_factor
+        return price_on_whist(self.convention, self.price)
 
     @property
     def consolation_price(self) -> int:
         """Whists that every opponent writes per undertrick (3.8.1.2, FN36)."""
-        consolation = self.convention.consolation
-        if isinstance(consolation, Fixed):
-            return consolation.fixed * self.factor
-        return self.whist_price if consolation == "price" else 0
+        return consolation_price(self.convention, self.price, self.factor)
 
     def whister_answers_half(self, whister: int) -> bool:
         """Whether a missing trick costs `whister` half its price (3.8.12); with `half_until_closed` only before his own pool is closed."""
@@ -60,7 +80,7 @@ class Reckoning(msgspec.Struct, frozen=True, gc=False):
         """Points into a whister's mountain per missing trick (3.8.11, 3.8.12)."""
         if self.convention.whister_remise == "none":
             return 0
-        full = self.price * self.convention.remise_factor
+        full = undertrick_price(self.convention, self.price)
         return divided(full, 2) if self.whister_answers_half(whister) else full
 
     def opponents(self) -> tuple[int, ...]:

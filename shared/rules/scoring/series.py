@@ -43,14 +43,24 @@ def series_of(outcome: dict[str, Any]) -> Series:
     return Series(outcome["all_pass_in_row"], outcome.get("dark_in_row", 0), bombs)
 
 
+def plays_dark(convention: Convention) -> bool:
+    """Whether calls in the dark are in force (3.3.19)."""
+    return isinstance(convention.dark, Dark)
+
+
+def opening_rounds(convention: Convention) -> int:
+    """How many all-pass deals begin a pulka before anybody is asked (3.7.9)."""
+    return convention.dark.opening_rounds if isinstance(convention.dark, Dark) else 0
+
+
 def is_forced(convention: Convention, number: int) -> bool:
     """Whether deal `number`, from 1, is one of the all-pass deals that begin a pulka; a round of them is one deal [conv] (3.7.9)."""
-    return isinstance(convention.dark, Dark) and number <= convention.dark.opening_rounds
+    return number <= opening_rounds(convention)
 
 
 def dark_deals_in_row(convention: Convention, all_pass_in_row: int, told: int | None) -> int:
     """How many of the running series' latest deals had a dark pass, as a document tells it; where it does not, in Classic all of them."""
-    if not isinstance(convention.dark, Dark):
+    if not plays_dark(convention):
         return 0
     return all_pass_in_row if told is None else told
 
@@ -64,7 +74,7 @@ def exit_level(convention: Convention, series: Series) -> int:
     exits = convention.all_pass.exit_levels
     if not series.all_pass_in_row:
         return 6
-    in_row = max(1, series.dark_in_row) if isinstance(convention.dark, Dark) else series.all_pass_in_row
+    in_row = max(1, series.dark_in_row) if plays_dark(convention) else series.all_pass_in_row
     return exits[min(in_row, len(exits)) - 1]
 
 

@@ -52,7 +52,12 @@ def settled_mountain(convention: Convention, target: int | None, sheet: Sheet) -
     Without a target the largest pool stands for it: only the differences of the pools count then.
     """
     full = max(sheet.pool) if target is None else target
-    return tuple(exact(high + convention.pool_weight * (full - pool)) for high, pool in zip(sheet.mountain, sheet.pool, strict=True))
+    return tuple(exact(high + pool_weight(convention) * (full - pool)) for high, pool in zip(sheet.mountain, sheet.pool, strict=True))
+
+
+def pool_weight(convention: Convention) -> int:
+    """How many mountain points a pool point weighs (4.2.3.3)."""
+    return convention.pool_weight
 
 
 def divisor(convention: Convention, players: int) -> int:
@@ -114,8 +119,19 @@ def is_time_up(convention: Convention, opened: int, at: int) -> bool:
 
     `opened` and `at` are milliseconds since 1970, as the log has them.
     """
+    minutes = minutes_to_play(convention)
+    return minutes is not None and at - opened >= minutes * MINUTE
+
+
+def minutes_to_play(convention: Convention) -> int | None:
+    """How long a pulka lasts that is played to a time; None where another thing ends it (5.4.4)."""
     ending = convention.ends_when
-    return ending.startswith("time:") and at - opened >= int(ending.removeprefix("time:")) * MINUTE
+    return int(ending.removeprefix("time:")) if ending.startswith("time:") else None
+
+
+def agreed_ending(convention: Convention) -> str:
+    """What ends a pulka, as its convention has it and `PulkaClosed` names it (4.2.3, 4.2.3.3)."""
+    return convention.ends_when
 
 
 def pulka_closed(convention: Convention, target: int | None, sheet: Sheet, deals_played: int) -> bool:

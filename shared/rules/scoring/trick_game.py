@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shared.rules.convention.options import Convention
 from shared.rules.deck.contract import LEVEL, OBLIGATION, TRICKS
 from shared.rules.deck.seats import defenders
 from shared.rules.language.amount import Amount, divided
 from shared.rules.scoring.game_result import GameResult, game_result, lost_tricks
-from shared.rules.scoring.prices import Reckoning, counted, mountain, pool, whists, without
+from shared.rules.scoring.prices import Reckoning, counted, mountain, pool, undertrick_price, whists, without
 from shared.rules.scoring.sheet import Entry
 from shared.rules.scoring.whister import Whisting, whisting
 from shared.rules.scoring.whister_shortage import whister_shortages
+
+
+def may_give_up_without_three(convention: Convention, contract: str | None) -> bool:
+    """Whether this bid, or the contract that it became, may be given up before the discard (3.5.4, FN40)."""
+    return LEVEL.get(contract or "") in convention.without_three
+
+
+def writes_talon_gift(convention: Convention) -> bool:
+    """Whether a rich talon is worth whists (3.4.11)."""
+    return convention.talon_bonus == "on"
 
 
 def score_trick_game(deal: Reckoning) -> Iterator[Entry]:
@@ -41,7 +52,7 @@ def _declarer(deal: Reckoning, result: GameResult, calls: Whisting) -> Iterator[
         return
     price = deal.mountain_price
     if outcome.without_three:
-        price = deal.price * deal.convention.remise_factor  # the fixed price of giving up, whatever a played remise costs
+        price = undertrick_price(deal.convention, deal.price)  # the fixed price of giving up, whatever a played remise costs
         yield mountain(declarer, result.real * price, "3.5.4", f"{outcome.contract} given up without three, {price} a trick")
         return
     rule, how = ("3.5.4", ", given up without all") if outcome.conceded else ("4.1.1", "")
@@ -117,7 +128,7 @@ def _consolation(deal: Reckoning, undertricks: int, rule: str) -> Iterator[Entry
 def _talon_gift(deal: Reckoning) -> Iterator[Entry]:
     """Tricks given in the talon, as on whist: to a resting dealer, else divided among the opponents (3.4.11)."""
     outcome = deal.outcome
-    if deal.convention.talon_bonus == "off" or not outcome.talon_tricks:
+    if not writes_talon_gift(deal.convention) or not outcome.talon_tricks:
         return
     opponents = deal.opponents()
     dealer_rests = outcome.dealer not in (*defenders(deal.players, outcome.dealer, outcome.declarer or 0), outcome.declarer)

@@ -7,9 +7,9 @@ from typing import Literal
 import msgspec
 
 from shared.rules.convention.options import Convention
-from shared.rules.deck.contract import LEVEL
 from shared.rules.deck.seats import defenders
 from shared.rules.scoring.outcome import DealOutcome
+from shared.rules.scoring.whist_calls import is_checked
 
 
 class Whisting(msgspec.Struct, frozen=True, gc=False):
@@ -30,10 +30,9 @@ class Whisting(msgspec.Struct, frozen=True, gc=False):
 def whisting(convention: Convention, players: int, outcome: DealOutcome) -> Whisting:
     """How the trick game of `outcome` was called."""
     assert outcome.declarer is not None  # noqa: S101 - a trick game has a declarer
-    assert outcome.contract is not None  # noqa: S101 - and a contract
     order = defenders(players, outcome.dealer, outcome.declarer)
     if not any(outcome.calls):
-        checked = convention.ten == "checked" and LEVEL[outcome.contract] == 10
+        checked = is_checked(convention, outcome.contract)
         return Whisting("checked", order[0], order[1] if len(order) > 1 else None) if checked else Whisting("nobody")
     if outcome.dealer not in order and outcome.calls[outcome.dealer] == "whist":
         return Whisting("dealer", outcome.dealer)

@@ -8,6 +8,7 @@ from shared.rules.deck.contract import LEVEL, OBLIGATION
 from shared.rules.scoring.game_result import least_missing, lost_tricks
 from shared.rules.scoring.prices import Reckoning, counted, mountain
 from shared.rules.scoring.sheet import Entry
+from shared.rules.scoring.whist_calls import dealer_answers
 from shared.rules.scoring.whister import Whisting
 
 #: Tricks that (first, second) whister miss, from the tricks that count for each and what they owe together.
@@ -68,7 +69,7 @@ def whister_shortages(deal: Reckoning, calls: Whisting, tricks: dict[int, int]) 
         for seat, short in zip((first, second), missing, strict=True):
             yield _shortage(deal, seat, short, "3.8.6")
         return
-    if calls.kind == "dealer" and deal.convention.dealer_whist == "free":
+    if calls.kind == "dealer" and not dealer_answers(deal.convention):
         return
     together = sum(tricks.values()) - lost_tricks(deal.outcome, first)
     yield _shortage(deal, first, max(0, owed - together), "3.8.12" if deal.whister_answers_half(first) else "3.8.11")

@@ -90,8 +90,9 @@ def test_3_6_6_the_discard_is_secret_and_the_talon_is_not():
 def test_3_6_9_a_shared_misere_is_halved(tricks, pool, mountain):
     """Win and loss of a misere shared with the resting dealer are half of each (3.6.9, FN43)."""
     deal = {"declarer": 0, "contract": "misere", "tricks": tricks, "shared": True}
-    assert one("sochi", 4, deal) == written([pool, 0, 0, pool], [mountain, 0, 0, mountain])
-    assert rules_cited("sochi", 4, deal) == {"3.6.9"}
+    shared = {"preset": "sochi", "shared_misere": True}
+    assert one(shared, 4, deal) == written([pool, 0, 0, pool], [mountain, 0, 0, mountain])
+    assert rules_cited(shared, 4, deal) == {"3.6.9"}
 
 
 def test_3_6_4_over_a_misere_that_was_outbid_nobody_holds():

@@ -306,7 +306,7 @@ def test_many_odd_fractions_stay_short_numbers() -> None:
 def test_what_is_read_is_written_again(deal: dict[str, Any]) -> None:
     """A deal read and written again is the same document, field by field."""
     document = {"dealer": 3} | deal
-    outcome = read_deal(msgspec.convert(document, DealDocument), resolve("classic", 20), 4, 3, "deal")
+    outcome = read_deal(msgspec.convert(document, DealDocument), resolve({"preset": "classic", "shared_misere": True}, 20), 4, 3, "deal")
     assert deal_document(outcome) == document
 
 

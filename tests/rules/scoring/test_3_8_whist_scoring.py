@@ -248,7 +248,7 @@ def test_3_2_21_fines_in_points() -> None:
 
 def test_3_4_10_refused_talon() -> None:
     """The resting dealer writes the agreed points when the declarer discards the whole talon, not on a shared misere (3.4.10)."""
-    convention, refusal = sochi(refused_talon=3), [{"rule": "3.4.10", "seat": 3}]
+    convention, refusal = sochi(refused_talon=3, shared_misere=True), [{"rule": "3.4.10", "seat": 3}]
     deal = {"declarer": 0, "contract": "misere", "tricks": [0, 5, 5, 0], "infractions": refusal}
     assert one(convention, 4, deal)["mountain"] == [0, 0, 0, 3]
     assert one(convention, 4, deal | {"shared": True})["mountain"] == [0, 0, 0, 0]
