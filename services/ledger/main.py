@@ -26,6 +26,7 @@ from services.ledger.own.switches import announce
 from services.ledger.players import rating_rows
 from services.ledger.players.players_api import rating_routes, stats_routes
 from services.ledger.players.rating_keeper import RatingKeeper
+from services.ledger.sheet.player_names import LobbyNames
 from services.ledger.sheet.sheet_api import sheet_routes
 from services.ledger.whists.statement_api import player_routes, statement_routes
 from shared.eventlog.jetstream import JetStreamLog
@@ -47,7 +48,7 @@ def create(settings: Settings) -> Service:
     ledger = Ledger(settings)
     routes = [
         *table_routes(ledger.desk),
-        *sheet_routes(ledger.desk),
+        *sheet_routes(ledger.desk, ledger.names),
         *audit_routes(ledger.desk),
         *player_routes(ledger.desk),
         *statement_routes(ledger.desk),
@@ -64,6 +65,7 @@ class Ledger:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self.names = LobbyNames(settings.lobby_url)
         self._log: JetStreamLog | None = None
         self._books: LiveVersion | None = None
         self._readers: Readers | None = None
@@ -161,6 +163,7 @@ class Ledger:
             await self._books.stop()
         if self._readers is not None:
             await self._readers.close()
+        await self.names.close()
         if self._log is not None:
             await self._log.close()
 

@@ -10,17 +10,19 @@ import msgspec
 from litestar import get, post
 from litestar.di import NamedDependency
 from litestar.handlers import HTTPRouteHandler
-from litestar.params import JSONBody
+from litestar.params import FromQuery, JSONBody
 from msgspec import Meta
 
 from services.lobby.desk import Desk
 from services.lobby.players import HUMAN
-from services.lobby.responses import Me, Person, SignedUp, Token
+from services.lobby.responses import Me, Names, Person, SignedUp, Token
 from shared.eventlog.aggregates import RefusedAt
+from shared.events.address import is_id
 from shared.web import auth
 from shared.web.auth import Caller
 from shared.web.problems import Problem, malformed, refusal
 
+MOST_NAMES: Final = 100  # ids a question: twenty tables' seats, in a line of 3 KB
 LONGEST_NAME: Final = 40  # characters; fits beside a seat
 
 Password = Annotated[str, Meta(min_length=8, max_length=200)]  # 8: NIST SP 800-63B; 200: a sentence, and no work for the hash
@@ -79,6 +81,22 @@ def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         return Me(Person(caller.player, names.get(caller.player)), sorted(caller.scopes), caller.expires * 1000, caller.is_bot)
 
     return [sign_up, token, me]
+
+
+def name_route(desk: Callable[[], Desk]) -> HTTPRouteHandler:
+    """The handler that tells names; `desk` as for `player_routes`."""
+
+    @get("/v1/lobby/names", tags=["lobby"], summary="What players are called, by their ids")
+    async def names(ids: FromQuery[str]) -> Names:
+        wanted = ids.split(",")
+        if len(wanted) > MOST_NAMES:
+            raise malformed("ids", f"at most {MOST_NAMES}, commas between them")
+        if not all(map(is_id, wanted)):
+            raise malformed("ids", "players' ids, commas between them")
+        found = await desk().reads.names(wanted)
+        return Names({player: found.get(player) for player in wanted})
+
+    return names
 
 
 async def _logged_in(at: Desk, data: NewToken) -> str:

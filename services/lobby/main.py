@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 from litestar import Router
 
-from services.lobby.api import player_routes
+from services.lobby.api import name_route, player_routes
 from services.lobby.database import Database
 from services.lobby.desk import Desk
 from services.lobby.erasure_api import erasure_routes
@@ -37,7 +37,7 @@ def create(settings: Settings) -> Service:
     """The lobby; it opens nothing before its start. Raises `CannotStart` when the master keys are missing."""
     lobby = Lobby(settings)
     tables = Router("/", route_handlers=[*table_routes(lobby.desk), *seat_routes(lobby.desk)], dependencies={"order": orders(lobby.desk)})
-    routes = [*player_routes(lobby.desk), *erasure_routes(lobby.desk), tables]
+    routes = [*player_routes(lobby.desk), name_route(lobby.desk), *erasure_routes(lobby.desk), tables]
     return Service(name="lobby", routes=routes, start=lobby.start, drain=lobby.drain, stop=lobby.stop, health=lobby.health)
 
 

@@ -103,6 +103,12 @@ class Token(msgspec.Struct, frozen=True):
     expires: int
 
 
+class Names(msgspec.Struct, frozen=True):
+    """What players are called, by id; null who is erased, whom nobody knows, or while the names cannot be read."""
+
+    names: dict[str, str | None]
+
+
 class Me(msgspec.Struct, frozen=True):
     """Whom the token names, and what it allows until when (milliseconds since 1970)."""
 

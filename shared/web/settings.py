@@ -27,6 +27,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str, Meta(description="The same NATS as the user who may purge; empty: PULKA_NATS_URL with the password in HOME/keys/nats_operator")
     ] = ""
     archive_dir: Annotated[str, Meta(description="Folder of `pulka archive`, to read archived tables from; empty: none")] = ""
+    lobby_url: Annotated[
+        str,
+        Meta(
+            pattern="^(https?://.+)?$",
+            description="The lobby's base URL, where the ledger asks for names; empty: its own process, or none where no lobby runs in it",
+        ),
+    ] = ""
     namespace: Annotated[
         str,
         Meta(pattern="^([a-z][a-z0-9_]{0,39})?$", description="Prefix of streams, subjects and schemas, so that several can share servers"),

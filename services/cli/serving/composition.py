@@ -6,6 +6,8 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 
+import msgspec
+
 from services.bots import main as bots
 from services.cli.serving.process import Companion, Host
 from services.ledger import main as ledger
@@ -29,6 +31,8 @@ def serve(
 
     `settings` have the real host and port. Raises `CannotStart`.
     """
+    if not settings.lobby_url and {"lobby", "ledger"} <= set(names):
+        settings = msgspec.structs.replace(settings, lobby_url=settings.url)  # the ledger's pages ask the lobby beside it
     services = [SERVICES[name](settings) for name in names]
     after = [bots.create(settings)] if settings.bots and set(names) == set(SERVICES) else []
     Host(build(services, settings), services, listener).run(ready=ready, after=after, beside=beside)

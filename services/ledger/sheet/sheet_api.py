@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -15,13 +16,16 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from services.ledger.desk.desk import Desk
 from services.ledger.sheet.drawn_sheet import drawn_sheet
 from services.ledger.sheet.page import CONTENT_POLICY
+from services.ledger.sheet.player_names import Names, by_seat, nobody
 from services.ledger.sheet.printed_sheet import PrintedDeal, PrintedTerms, printed_sheet
 from services.ledger.sheet.sheet_compared import convention_meant, pulka_of
 from services.ledger.sheet.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
+from services.ledger.sheet.sheet_words import word
 from services.ledger.views import kept_entries, score_sheet, sections
 from services.ledger.views.score_sheet import Score
 from services.ledger.whists.statement_lines import since_the_settlement
 from shared.rules.deal.ending import outcome_of
+from shared.rules.score_files.scorer_words import Lang
 from shared.rules.score_files.what_if import Compared, what_if
 from shared.rules.score_files.what_if_document import what_if_document
 from shared.rules.scoring.sheet_document import SheetDocument, read_sheet
@@ -45,8 +49,8 @@ As = Annotated[str | None, QueryParameter(name="as", description="Another conven
 PICTURE_POLICY: Final = "default-src 'none'; frame-ancestors 'none'"  # a picture loads nothing and runs nothing
 
 
-def sheet_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
-    """The sheet of a table; `desk()` raises 503 `unavailable` before the service has started."""
+def sheet_routes(desk: Callable[[], Desk], names: Names = nobody) -> list[HTTPRouteHandler]:
+    """The sheet of a table; `desk()` raises 503 `unavailable` before the service has started. `names`: what people are called in it."""
 
     @get("/v1/ledger/tables/{table_id:str}/sheet", tags=["ledger"], summary="The score sheet: as JSON, drawn (SVG), or to print (HTML)")
     async def sheet(
@@ -82,14 +86,19 @@ def sheet_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         if form == JSON:
             return Response(shown, headers=HEADERS)
         score = msgspec.json.decode(msgspec.json.encode(shown))  # the deals' own JSON text is read
+        seats = by_seat(table.seats, await names(table.seats), chosen.section.players, partial(_seat, language))
         # Drawn in a thread: four hundred deals, more than any evening has, take a tenth of a second, and other reads go on beside it.
         if form == SVG:
-            drawn = await asyncio.to_thread(drawn_sheet, score, table.target, lang=language)
+            drawn = await asyncio.to_thread(drawn_sheet, score, table.target, seats, language)
             return Response(drawn, media_type=SVG, headers=HEADERS | seen.headers | {"Content-Security-Policy": PICTURE_POLICY})
-        page = await asyncio.to_thread(printed_sheet, score, _deals(played), terms, lang=language, compared=compared)
+        page = await asyncio.to_thread(printed_sheet, score, _deals(played), terms, seats, language, compared)
         return Response(page, media_type=HTML, headers=HEADERS | seen.headers | {"Content-Security-Policy": CONTENT_POLICY})
 
     return [sheet]
+
+
+def _seat(language: Lang, seat: int) -> str:
+    return word(language, "seat", seat=seat)
 
 
 def _deals(played: list[Score]) -> list[PrintedDeal]:

@@ -137,3 +137,13 @@ async def test_many_guesses():
     assert [type(answer) for answer in answers] == [bool] * WAITING + [Problem] * 5
     assert not any(answer is True for answer in answers)
     assert await passwords.verify(hashed, "corona borealis")
+
+
+async def test_names_are_told_by_id(stranger, sign_up):
+    """F30: whoever has the ids learns the names, without a token; an unknown player has none, and what is no list of ids is refused."""
+    anna, boris = await sign_up("Anna"), await sign_up("Борис")
+    unknown = "0-" + "a" * 26
+    found = await stranger.get(f"/names?ids={anna.id},{boris.id},{unknown}")
+    assert found == {"names": {anna.id: "Anna", boris.id: "Борис", unknown: None}}
+    for wrong in ("", "x", f"{anna.id},", ",".join([anna.id] * 101)):
+        assert (await stranger.get(f"/names?ids={wrong}", status=400))["path"] == "ids"
