@@ -21,6 +21,7 @@ from shared.events import address
 from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.events.upcast import stored_table_events
+from shared.projections.core.projection import UNAPPLICABLE
 from shared.projections.core.status import PASSING, classify
 from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
 from shared.rules.language.game_events import PulkaClosed, PulkaOpened, PulkaRefused
@@ -67,6 +68,15 @@ def status_in(recorded: Stored) -> tuple[str, int] | None:
             case PulkaArchived():
                 found = "over"
     return None if found is None else (found, commit.at)
+
+
+def _readable_status(recorded: Stored) -> tuple[str, int] | None:
+    """The same; None where a damaged commit cannot be read, which stops no other table's progress."""
+    try:
+        return status_in(recorded)
+    except UNAPPLICABLE as damaged:
+        log.error("commit_unreadable", position=recorded.position, aggregate=recorded.address.subject, error=type(damaged).__name__)  # noqa: TRY400 - its text may hold what the commit holds
+        return None
 
 
 async def status_now(event_log: EventLog, table_id: str) -> str | None:
@@ -139,7 +149,7 @@ class Progress:
         async with aclosing(self._log.follow(stream, after=position)) as batches:
             async for batch in batches:
                 self._troubles.pop(stream, None)
-                risen = [(recorded.address.id, *found) for recorded in batch if (found := status_in(recorded))]
+                risen = [(recorded.address.id, *found) for recorded in batch if (found := _readable_status(recorded))]
                 if risen:
                     await self._write(risen)
                 if batch:

@@ -15,7 +15,8 @@ import msgspec
 from services.table.table import ARCHIVED, Table, Tables, fold, initial
 from services.table.view import view
 from services.table.viewers import Viewer, eye_at, viewer_of
-from shared.eventlog.aggregates import Loaded
+from shared.eventlog.aggregates import BrokenChain, Loaded
+from shared.eventlog.copies import without_copies
 from shared.eventlog.port import Stored, Unavailable
 from shared.events import address
 from shared.events.commit import Commit, decode, hash_of
@@ -138,6 +139,8 @@ class Reader:
             yield Frame("view", _encode(self._view(seen, viewer, caller)), table.revision)
             async with aclosing(self._commits(table_id, seen, follow=follow)) as commits:
                 async for recorded in commits:
+                    if recorded.revision == table.revision:  # a copy of the last one, or a table that its next reader finds to be damaged
+                        continue
                     before, table = table.pulka.seats, self._folded(table, recorded)
                     if table.pulka.seats != before:  # the pulka has begun under the stream, or somebody sits elsewhere now
                         try:
@@ -166,7 +169,7 @@ class Reader:
         """The table as of `cursor`, or as late as `viewer` may know it."""
         if (cursor is None or cursor == head.revision) and not viewer.delay_deals:
             return Seen(head.state, head.sequence)
-        records = await self._tables.log.read(head.address, until=head.sequence)
+        records = without_copies(await self._tables.log.read(head.address, until=head.sequence))
         seen, sequence = initial(head.address), 0
         for recorded in records:
             table = self._folded(seen, recorded)
@@ -195,6 +198,9 @@ class Reader:
         return Frame("commit", _encode(self.shown(commit, hash_of(recorded.data), recorded.position, eye)), commit.revision)
 
     def _folded(self, table: Table, recorded: Stored) -> Table:
+        """Raises `BrokenChain` where the log is damaged."""
+        if recorded.revision != table.revision + 1:
+            raise BrokenChain(f"{recorded.position} does not follow revision {table.revision}", table.revision + 1)
         commit = decode(recorded.data)
         return fold(table, commit, self._tables.codec.open(commit))
 

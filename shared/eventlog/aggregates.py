@@ -13,6 +13,7 @@ from typing import Final, Generic
 
 import msgspec
 
+from shared.eventlog.copies import is_copy
 from shared.eventlog.decisions import (
     DIGEST_BYTES,
     BrokenChain,
@@ -239,7 +240,7 @@ class Aggregates(Generic[S, E]):
         self._remember(folded)
         if revision != folded.loaded.revision:
             records = await self._log.read(folded.loaded.address, until=folded.loaded.sequence)
-            folded = self._advance_guarded(self._empty(folded.loaded.address), records[:revision])
+            folded = self._advance_guarded(self._empty(folded.loaded.address), [one for one in records if one.revision <= revision])
         committed = _last(folded)
         if committed.loaded.revision != revision:
             return None
@@ -268,16 +269,22 @@ class Aggregates(Generic[S, E]):
         """Refuse a leader that knows less than it acknowledged, or another history; the copy is kept as the witness."""
         if folded.last is not None and (head is None or head.sequence <= folded.loaded.sequence) and head != folded.last.recorded:
             self._remember(folded)
-            raise BrokenChain(f"the log is behind revision {folded.loaded.revision} of {folded.loaded.address.subject}, which it had")
+            raise BrokenChain(
+                f"the log is behind revision {folded.loaded.revision} of {folded.loaded.address.subject}, which it had",
+                folded.loaded.revision,
+            )
 
     def _empty(self, address: Address) -> _Folded[S, E]:
         return _Folded(Loaded(address, self._initial(address)))
 
     def _advance_guarded(self, folded: _Folded[S, E], records: list[Stored] | tuple[Stored, ...]) -> _Folded[S, E]:
-        """Fold stored commits; one that cannot be folded leaves nothing cached."""
+        """Fold stored commits; one that cannot be folded leaves nothing cached. Raises `BrokenChain`."""
         try:
             for recorded in records:
-                commit = decode(recorded.data)
+                if folded.last is not None and is_copy(recorded, folded.last.recorded):
+                    folded = _at_copy(folded, recorded)
+                    continue
+                commit = _commit_in(recorded, folded.loaded)
                 folded = self._advance(folded, recorded, commit, self._codec.open(commit))
         except Exception:
             self._forget(folded.loaded.address)
@@ -291,7 +298,7 @@ class Aggregates(Generic[S, E]):
         follows = (before.address.subject, before.revision + 1, before.head_hash)
         if (commit.aggregate, commit.revision, commit.prev_hash) != follows:
             raise BrokenChain(
-                f"{recorded.stream}:{recorded.sequence} does not follow revision {before.revision} of {before.address.subject}"
+                f"{recorded.position} does not follow revision {before.revision} of {before.address.subject}", before.revision + 1
             )
         own_hash = hash_of(recorded.data)
         after = Loaded(before.address, self._fold(before.state, commit, events), commit.revision, recorded.sequence, own_hash, commit.at)
@@ -322,5 +329,21 @@ class Aggregates(Generic[S, E]):
 
 def _last(folded: _Folded[S, E]) -> Committed[S, E]:
     if folded.last is None:
-        raise BrokenChain(f"{folded.loaded.address.subject} lost commits that it had")
+        raise BrokenChain(f"{folded.loaded.address.subject} lost commits that it had", 1)
     return folded.last
+
+
+def _at_copy(folded: _Folded[S, E], recorded: Stored) -> _Folded[S, E]:
+    """The same aggregate, whose last commit lies at the place of its copy `recorded` too: there the next one is expected to follow."""
+    if folded.last is None:
+        return folded
+    after = msgspec.structs.replace(folded.loaded, sequence=recorded.sequence)
+    return msgspec.structs.replace(folded, loaded=after, last=msgspec.structs.replace(folded.last, recorded=recorded, loaded=after))
+
+
+def _commit_in(recorded: Stored, before: Loaded[S]) -> Commit:
+    """Raises `BrokenChain` for bytes that are no commit."""
+    try:
+        return decode(recorded.data)
+    except (msgspec.DecodeError, RecursionError):  # the latter for brackets without end
+        raise BrokenChain(f"{recorded.position} of {before.address.subject} is no commit", before.revision + 1) from None

@@ -107,7 +107,14 @@ class QueueFull(Exception):
 
 
 class BrokenChain(Exception):
-    """The log was cut, mixed up or changed: a commit does not follow from the one before, or acknowledged ones are gone."""
+    """The log was cut, mixed up or changed: a commit does not follow from the one before, or acknowledged ones are gone.
+
+    `revision`: from which one on the aggregate cannot be read; what came before it is well.
+    """
+
+    def __init__(self, told: str, revision: int) -> None:
+        super().__init__(told)
+        self.revision = revision
 
 
 class Codec(Protocol[E]):

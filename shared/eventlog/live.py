@@ -20,7 +20,7 @@ from shared.eventlog.port import Stored, Unavailable
 from shared.eventlog.reading import PREVIOUS, SEQUENCE, Reader
 from shared.eventlog.streams import Namespace
 from shared.events.address import Address
-from shared.events.commit import decode_head
+from shared.events.commit import revision_in
 
 log = structlog.get_logger()
 
@@ -74,8 +74,8 @@ class _Channel:
         """Hand one live commit to every watcher."""
         try:
             sequence, previous = int(header(message, SEQUENCE)), int(header(message, PREVIOUS))
-            recorded = Stored(self.address, self.address.stream, sequence, decode_head(message.data).revision, message.data)
-        except (ValueError, msgspec.DecodeError):
+            recorded = Stored(self.address, self.address.stream, sequence, revision_in(message.data), message.data)
+        except ValueError:
             log.warning("live_message_unreadable", aggregate=self.address.subject)  # nothing that a stream republished looks like this
             return
         for watcher in self.watchers:

@@ -16,7 +16,7 @@ HEARTBEAT_SECONDS: Final = 2.0  # `follow` promises a sign of life every five se
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """One commit as it lies in the log. `sequence` counts within `stream`; `revision` within the aggregate, from 1."""
+    """One commit as it lies in the log. `sequence` counts within `stream`; `revision` within the aggregate, from 1; 0: it is no commit."""
 
     address: Address
     stream: str
@@ -72,7 +72,7 @@ class NotPermitted(LogError):
 
 def is_repeat(head: Stored | None, own: CommitHead) -> bool:
     """Whether `head` is the commit `own`: of the same command at the same revision; another instance may have sealed it to other bytes."""
-    if head is None or head.revision != own.revision:
+    if head is None or head.revision != own.revision:  # a damaged head has another or none
         return False
     stored = decode_head(head.data)
     return (stored.actor, stored.command_id) == (own.actor, own.command_id)

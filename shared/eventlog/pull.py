@@ -21,7 +21,7 @@ from shared.eventlog.connection import ApiError, Connection, NoResponders, Unans
 from shared.eventlog.port import LogBehind, Stored, Unavailable
 from shared.eventlog.reading import Reader
 from shared.eventlog.streams import Namespace
-from shared.events.commit import decode_head
+from shared.events.commit import revision_in
 
 log = structlog.get_logger()
 
@@ -151,7 +151,7 @@ class _Consumer:
         if count != self._count or sequence <= self._after:
             raise Unanswered(f"message {self._count} of the consumer is missing")
         self._after = sequence
-        return Stored(self._namespace.address(message.subject), self._stream, sequence, decode_head(message.data).revision, message.data)
+        return Stored(self._namespace.address(message.subject), self._stream, sequence, revision_in(message.data), message.data)
 
     async def _make(self) -> None:
         configuration = {

@@ -66,6 +66,14 @@ def decode_head(data: bytes) -> CommitHead:
     return _decode_head(data)
 
 
+def revision_in(data: bytes) -> int:
+    """The revision that a stored commit names; 0 for bytes that are no commit, which the chain and not the reader has to judge."""
+    try:
+        return _decode_head(data).revision
+    except (msgspec.DecodeError, RecursionError):  # the latter for brackets without end
+        return 0
+
+
 def hash_of(data: bytes) -> str:
     """SHA-256 of a commit's stored bytes, hex: a link of the chain."""
     return hashlib.sha256(data).hexdigest()

@@ -17,7 +17,7 @@ import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
-from shared.eventlog.aggregates import Mismatch, QueueFull
+from shared.eventlog.aggregates import BrokenChain, Mismatch, QueueFull
 from shared.eventlog.port import CommitTooLarge, Conflict, LogError, NotInArchive, OutcomeUnknown, StorageFull
 from shared.events.upcast import NewerSchema
 from shared.rules.language.documents import in_words
@@ -53,6 +53,7 @@ TITLES: Final[Mapping[str, str]] = {
     "lost_race": "Others were faster, several times in a row",
     "log_differs": "The log is not the one that the books were written from",
     "table_parked": "The books could not read this table",
+    "record_damaged": "What the log holds here is damaged",
     "no_such_deal": "There is no such deal",
     "no_such_checkpoint": "There is no such checkpoint",
     "not_in_checkpoint": "The checkpoint does not hold that commit",
@@ -203,6 +204,17 @@ def refusal(refused: Refused, revision: int | None) -> Problem:
     return Problem(_STATUS_OF_REFUSAL.get(refused.code, 409), refused.code, refused.message, rule=refused.rule, revision=revision)
 
 
+def record_damaged(revision: int) -> Problem:
+    """500: the aggregate's commits cannot be read from `revision` on; no repeat helps, somebody has to look."""
+    return Problem(
+        500,
+        "record_damaged",
+        f"From revision {revision} on, what the log holds here does not follow from what came before; nothing was decided. "
+        "The operator's `pulka audit verify` names what is wrong.",
+        revision=revision - 1,
+    )
+
+
 _AT = re.compile(r" - at `(?:key in )?\$\.?(?P<path>[^`]*)`$")
 _FIELD = re.compile(r"(?:unknown|missing required) field `(?P<name>[^`]*)`")
 
@@ -232,6 +244,8 @@ def problem_of(wrong: Exception) -> Problem:
             return Problem(wrong.status_code, code, TITLES[code] + ".", headers=wrong.headers)
         case Malformed():
             return Problem(400, wrong.code, str(wrong), path=wrong.path)
+        case BrokenChain():
+            return record_damaged(wrong.revision)
     for kinds, status, code, detail in _TROUBLE:
         if isinstance(wrong, kinds):
             return Problem(status, code, detail)

@@ -19,6 +19,7 @@ from services.cli.operator.audit_access import Access, access, audit_settings, r
 from services.ledger.audit.open_part import open_part
 from services.ledger.audit.verify import tables_in
 from services.ledger.views import tables
+from shared.eventlog.copies import without_copies
 from shared.eventlog.port import Stored
 from shared.events import address
 from shared.events.address import TABLE_STREAMS, Address
@@ -90,7 +91,7 @@ async def _count(at: Access) -> int:
 async def _chosen(at: Access, table_id: str | None, *, private: bool) -> AsyncGenerator[tuple[Address, list[Stored], bool], None]:
     """The tables with what of them is open now, and whether there is more. Raises `CannotStart` for one table of which nothing is."""
     if table_id is not None:
-        records = await at.log.read(address.table(table_id))
+        records = without_copies(await at.log.read(address.table(table_id)))
         shown = open_part(records)
         if not shown:
             raise CannotStart(f"the log knows no table {table_id}")
@@ -102,7 +103,7 @@ async def _chosen(at: Access, table_id: str | None, *, private: bool) -> AsyncGe
                 known = (await tables.load(connection, [place.id])).get(place.id)
             if known is None or not (known.open_to_all or private):
                 continue
-            records = await at.log.read(place)
+            records = without_copies(await at.log.read(place))
             if shown := open_part(records):
                 yield place, shown, len(shown) < len(records)
 

@@ -109,6 +109,8 @@ def _told(answer: dict[str, Any]) -> str:
             return "nothing of it is parked"
         case "another_commit":
             return f"not done, revision {answer['revision']} is the first that waits now"
+        case "out_of_place":
+            return f"not done, revision {answer['revision']} is not the books' next one: its place in the log is wrong, not what it says"
         case reason:
             applied = f"{counted(answer['applied'], 'commit')} applied, " if answer["applied"] else ""
             return f"{applied}{counted(answer['parked'], 'commit')} still parked: {reason} at revision {answer['revision']}"

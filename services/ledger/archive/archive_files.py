@@ -20,13 +20,12 @@ import msgspec
 
 from shared.eventlog.port import EventLog, Stored
 from shared.events.address import PARTITIONS, is_id, table
+from shared.events.archive_mark import is_mark
 from shared.events.checkpoint_document import Signed
-from shared.events.commit import decode, decode_head
+from shared.events.commit import decode_head
 from shared.events.export_file import BadExport, ExportedProof, ExportedTable, ExportHeader, ExportWriter, lines_of, read_export, written_to
-from shared.events.sealing import name_of
 from shared.projections.core.history import RefusedToRun
 
-MARK: Final = "PulkaArchived"  # the event of an archived table's last commit
 ENDING: Final = ".ndjson.gz"
 PENDING: Final = ".pending"
 WRITING: Final = ".writing.gz"  # of a file that is not whole yet; compressed by its name as the finished one is
@@ -51,11 +50,6 @@ class ArchivedTable(msgspec.Struct, frozen=True):
     head: str
     checkpoint: Signed | None = None
     proof: ExportedProof | None = None
-
-
-def is_mark(data: bytes) -> bool:
-    """Whether a commit is an archived table's last one. That its bytes hold the word says nothing: the word may be somebody's text."""
-    return MARK.encode() in data and any(name_of(event) == MARK for event in decode(data).events)
 
 
 def file_of(folder: Path, table_id: str) -> Path:

@@ -19,7 +19,7 @@ from typing import Final, Literal
 import msgspec
 
 from services.ledger.archive import archive_files
-from services.ledger.archive.archive_files import ArchivedTable, BadArchive, is_mark
+from services.ledger.archive.archive_files import ArchivedTable, BadArchive
 from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.verify import check, read_rows
 from services.ledger.own.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
@@ -28,6 +28,7 @@ from services.ledger.views.tables import Table
 from shared.eventlog.port import Conflict, EventLog, Stored
 from shared.events import address, merkle
 from shared.events.address import Address
+from shared.events.archive_mark import is_mark
 from shared.events.catalogue import encode_event
 from shared.events.checkpoint_document import Signed, path_in, tree_of
 from shared.events.commit import SCHEMA, Commit, decode, encode, hash_of

@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from services.ledger.archive import archive_files
-from services.ledger.archive.archive_files import BadArchive, is_mark
+from services.ledger.archive.archive_files import BadArchive
 from shared.eventlog.port import FOLLOW_BATCH, EventLog, NotInArchive, Stored
 from shared.events.address import Address
+from shared.events.archive_mark import is_mark
 from shared.projections.versions.filling import Archive
 from shared.web.settings import Settings
 

@@ -44,7 +44,7 @@ class _Run:
         self.hashes: list[str] = []
 
     def add(self, recorded: Stored) -> None:
-        """The next commit. Raises `NotToBeSigned` when it does not follow."""
+        """The next commit; the last one once more changes nothing. Raises `NotToBeSigned` when it does not follow."""
         try:
             link = link_of(recorded.data)
         except ValueError:
@@ -52,10 +52,12 @@ class _Run:
         if not self.hashes:
             self.first = link.revision
             self.follows = FIRST_PREV_HASH if link.revision == 1 else link.prev_hash
-        before = self.hashes[-1] if self.hashes else self.follows
+        own, before = hash_of(recorded.data), self.hashes[-1] if self.hashes else self.follows
+        if self.hashes and own == before:
+            return
         if link.revision != self.first + len(self.hashes) or link.prev_hash != before:
             raise self._broken("broken", f"revision {link.revision} does not follow from the commit before it")
-        self.hashes.append(hash_of(recorded.data))
+        self.hashes.append(own)
 
     def _broken(self, code: str, message: str) -> NotToBeSigned:
         return NotToBeSigned(self.table, Problem(self.first + len(self.hashes), code, message))

@@ -12,6 +12,7 @@ from services.ledger.audit.proofs import Proofs
 from services.ledger.desk.desk import Desk, Seen
 from services.ledger.views import audit_trail
 from services.ledger.views.tables import Table
+from shared.eventlog.copies import without_copies
 from shared.eventlog.port import Stored
 from shared.events import address, merkle
 from shared.events.checkpoint_document import Leaf, Path, Proof, Signed, path_in, tree_of
@@ -81,7 +82,7 @@ class ProofReads:
 
     async def _whole(self, table: Table) -> list[Stored]:
         records = await self.desk.log.read(address.table(table.table_id), until=table.sequence)
-        records = [recorded for recorded in records if recorded.sequence <= table.sequence]
+        records = without_copies(recorded for recorded in records if recorded.sequence <= table.sequence)
         if len(records) != table.revision or hash_of(records[-1].data) != table.hash:
             raise Problem(500, "log_differs", "The log does not hold this table as it was read; see the verification.")
         return records
@@ -90,7 +91,9 @@ class ProofReads:
         found = await audit_trail.hashes(connection, leaf.table, leaf.revision)
         if len(found) == leaf.revision:
             return [bytes.fromhex(one) for one in found]
-        records = await self.desk.log.read(address.table(leaf.table))  # a commit was left out of the books; the tree is over all
+        records = without_copies(
+            await self.desk.log.read(address.table(leaf.table))
+        )  # a commit was left out of the books; the tree is over all
         return [bytes.fromhex(hash_of(recorded.data)) for recorded in records[: leaf.revision]]
 
     async def _path(self, connection: Connection, leaf: Leaf, signed: Signed) -> Path:

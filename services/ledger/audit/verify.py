@@ -31,10 +31,12 @@ from services.ledger.views.who_played import Occupant
 from services.ledger.whists import postings, statement
 from services.ledger.whists.postings import Transaction
 from services.ledger.whists.statement import Account
+from shared.eventlog.copies import split_copies
 from shared.eventlog.port import EventLog, NotInArchive, Stored
 from shared.events.address import Address
 from shared.events.chain import ChainReport, Problem, verify_chain
 from shared.events.checkpoint_document import Leaf, leaf_of
+from shared.events.commit import revision_in
 from shared.events.deal_proof import verify_deals
 from shared.events.draw_proof import verify_draw
 from shared.events.upcast import NewerSchema
@@ -119,7 +121,7 @@ async def verify_table(
     except NotInArchive as away:
         return {"verified": False, "commits": 0, "head": "", "problems": [msgspec.to_builtins(Problem(1, "not_in_archive", str(away)))]}
     if last_revision is not None:
-        records = records[:last_revision]
+        records = [recorded for recorded in records if recorded.revision <= last_revision]
         rows = _until(rows, last_revision) if rows else None
     report = await asyncio.to_thread(
         check, address, records, rows, last_revision is None, kept
@@ -156,6 +158,8 @@ def check(
     kept: GenuineCheckpoint | None = None,
 ) -> ChainReport:
     """All checks of one table's commits, from the first on, in the order of the log."""
+    records, copies = split_copies(records)
+    twice = tuple(Problem(revision_in(one.data), "added", f"{one.position} has the same bytes once more: passed over.") for one in copies)
     known: dict[int, str] = {step.revision: step.hash for step in rows.steps} if rows else {}
     leaf = kept.leaves.get(address.id) if kept is not None else None
     if leaf is not None:
@@ -167,9 +171,10 @@ def check(
         sure = {revision: known[revision] for revision in (max(known, default=0), leaf.revision if leaf else 0) if revision in known}
         alone = verify_chain(stored, address.subject, sure)
         if not alone.verified:
-            return chain  # what follows from damaged commits would only repeat it
+            problems = [*twice, *chain.problems, *_parked(rows)]  # what follows from damaged commits would only repeat it
+            return ChainReport(verified=False, commits=chain.commits, head=chain.head, problems=tuple(problems))
         chain, wrong = alone, chain.problems  # links up to a hash that is known prove the log: what differs is the row
-    problems: list[Problem] = []
+    problems = list(twice)
     lines: list[Line] = []
     try:
         lines = tables.lines(records, {})
@@ -229,9 +234,7 @@ def _books_differ(records: Sequence[Stored], lines: Sequence[Line], rows: Rows, 
             yield Problem(skip.revision, "skipped", f"This revision was left out of the books by {skip.author}: {skip.why}")
         else:
             yield Problem(skip.revision, "rows_differ", "The books leave this revision out, and the log does not say so.")
-    if rows.parked is not None:
-        why = f"This revision could not be applied ({rows.parked.reason}) and waits, with all that follow it."
-        yield Problem(rows.parked.revision, "parked", why)
+    yield from _parked(rows)
     if rows.skipped or rows.parked:
         left_out = {skip.revision for skip in rows.skipped}
         end = rows.parked.revision if rows.parked else records[-1].revision + 1
@@ -239,6 +242,13 @@ def _books_differ(records: Sequence[Stored], lines: Sequence[Line], rows: Rows, 
     yield from _rows_differ(lines, rows, whole=whole)
     if rows.players is not None:
         yield from rows.players.differences([line for line in lines if line.table.sequence <= rows.applied][: len(rows.steps)])
+
+
+def _parked(rows: Rows | None) -> Iterator[Problem]:
+    """Where the books stopped, and why."""
+    if rows is not None and rows.parked is not None:
+        why = f"This revision could not be applied ({rows.parked.reason}) and waits, with all that follow it."
+        yield Problem(rows.parked.revision, "parked", why)
 
 
 def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ import hashlib
 from typing import Final
 
 from shared.eventlog.aggregates import Aggregates, Committed, Nothing, RefusedAt, Request
+from shared.eventlog.copies import without_copies
 from shared.eventlog.port import EventLog
 from shared.events.address import Address
 from shared.events.catalogue import encode_event
@@ -53,5 +54,5 @@ class OwnEvents:
         """All events of one aggregate in order, each with its commit, as the leader knows them. Raises `Unavailable`, `NewerSchema`."""
         head = await self._log.head(where)
         records = [] if head is None else await self._log.read(where, until=head.sequence)
-        commits = [decode(recorded.data) for recorded in records]
+        commits = [decode(recorded.data) for recorded in without_copies(records)]
         return [(commit, event) for commit in commits for event in stored_ledger_events(commit)]

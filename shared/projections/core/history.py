@@ -11,8 +11,10 @@ from typing import Final
 
 import msgspec
 
+from shared.eventlog.decisions import BrokenChain
 from shared.eventlog.port import EventLog, Stored
 from shared.events.address import from_subject
+from shared.events.archive_mark import is_mark
 from shared.events.commit import FIRST_PREV_HASH, hash_of
 from shared.projections.core.checkpoint import Checkpoint
 from shared.projections.core.projection import Connection
@@ -38,6 +40,17 @@ class HistoryDiffers(RefusedToRun):
     reason = "history_differs"
 
 
+class OutOfPlace(BrokenChain):
+    """A commit does not stand where its aggregate's next one must, or is none: that aggregate is parked, the others go on.
+
+    `reason` says it in a few words; `revision` is the one that was to come.
+    """
+
+    def __init__(self, recorded: Stored, reason: str, revision: int) -> None:
+        super().__init__(f"{recorded.position} of {recorded.address.subject}: {reason}", revision)
+        self.reason = reason
+
+
 class Link(msgspec.Struct, frozen=True):
     """What the chain needs of a commit."""
 
@@ -50,13 +63,16 @@ _link = msgspec.json.Decoder(Link).decode
 
 
 def link_of(data: bytes) -> Link:
-    """The chain's part of a commit. Raises `ValueError` (of msgspec) when `data` is no commit."""
-    return _link(data)
+    """The chain's part of a commit. Raises `ValueError` (of msgspec, as a rule) when `data` is no commit."""
+    try:
+        return _link(data)
+    except RecursionError:  # brackets without end
+        raise ValueError("nested too deeply") from None
 
 
 async def check_against_log(log: EventLog, checkpoint: Checkpoint, connection: Connection) -> None:
-    """Refuse a log that ends before the checkpoint, or that holds another commit there; where that commit was archived, one whose oldest
-    commits were never applied. Raises `RefusedToRun`, `Unavailable`.
+    """Refuse a log that ends before the checkpoint, or that holds another commit there; where nothing lies there any more, since it was
+    archived or the server cannot read it, one whose oldest commits were never applied. Raises `RefusedToRun`, `Unavailable`.
     """
     if checkpoint.sequence == 0:
         return
@@ -67,16 +83,17 @@ async def check_against_log(log: EventLog, checkpoint: Checkpoint, connection: C
         return
     address = from_subject(checkpoint.aggregate)
     there = await log.read(address, after=checkpoint.sequence - 1)
-    if not there and await log.head(address) is None:
-        await _check_the_oldest(log, checkpoint, connection)
-    elif not there or there[0].sequence != checkpoint.sequence or hash_of(there[0].data) != checkpoint.hash:
+    if there and there[0].sequence == checkpoint.sequence and hash_of(there[0].data) == checkpoint.hash:
+        return
+    if await log.next_after(checkpoint.stream, checkpoint.sequence - 1) == checkpoint.sequence:
         raise HistoryDiffers(f"{checkpoint.stream}:{checkpoint.sequence} is not the commit of {checkpoint.aggregate} that has been applied")
+    await _check_the_oldest(log, checkpoint, connection)
 
 
 async def _check_the_oldest(log: EventLog, checkpoint: Checkpoint, connection: Connection) -> None:
-    """The aggregate of the checkpoint is not in the log: archived, or this is another log. What is left of the old one has been applied."""
+    """The checkpoint's commit is not in the log: archived, lost, or this is another log. What is left of the old one has been applied."""
     async with aclosing(log.follow(checkpoint.stream, batch=SAMPLE)) as batches:
-        oldest = [recorded for recorded in await anext(batches) if recorded.sequence <= checkpoint.sequence]
+        oldest = [recorded for recorded in await anext(batches) if recorded.sequence <= checkpoint.sequence and recorded.revision]
     heads = await Heads.read(connection, oldest)
     parked = {row["aggregate"] for row in await connection.fetch("SELECT DISTINCT aggregate FROM parked")}
     for recorded in oldest:
@@ -111,12 +128,20 @@ class Heads:
             raise HistoryDiffers(f"{recorded.position} is not the commit of revision {revision} that has been applied")
         return recorded.revision <= revision
 
+    def repeats(self, recorded: Stored) -> bool:
+        """Whether `recorded` is its aggregate's head once more, byte for byte: the same commit, and nothing to apply."""
+        revision, head = self._known.get(recorded.address.subject, (0, FIRST_PREV_HASH))
+        return recorded.revision == revision and hash_of(recorded.data) == head
+
     def check(self, recorded: Stored) -> Link:
-        """Whether `recorded` is its aggregate's next commit. Raises `HistoryDiffers` when it is not, `ValueError` when it is no commit."""
+        """Whether `recorded` is its aggregate's next commit. Raises `OutOfPlace` when it is not; `HistoryDiffers` as `follow` does."""
         return self._next(recorded, recorded.address.subject)
 
     def follow(self, recorded: Stored) -> Link:
-        """Check `recorded` and take it as its aggregate's new head. Raises as `check` does."""
+        """Check `recorded` and take it as its aggregate's new head. Raises as `check` does.
+
+        `HistoryDiffers`: it is the end of an archived table whose beginning was not read. That is no damage of one table.
+        """
         subject = recorded.address.subject
         link = self._next(recorded, subject)
         self._known[subject] = (link.revision, hash_of(recorded.data))
@@ -124,24 +149,28 @@ class Heads:
         return link
 
     def pass_over(self, recorded: Stored) -> None:
-        """Take `recorded`, which is left out of the rows and may be unreadable, as its aggregate's new head. Raises `HistoryDiffers`."""
+        """Take `recorded`, which is left out of the rows, as its aggregate's new head. Raises `OutOfPlace`."""
         subject = recorded.address.subject
         revision, _ = self._known.get(subject, (0, FIRST_PREV_HASH))
         if recorded.revision != revision + 1:
-            raise HistoryDiffers(f"{recorded.position}: revision {recorded.revision} of {subject} is left out, {revision} has been applied")
+            raise OutOfPlace(recorded, _out_of_place(recorded.revision, revision), revision + 1)
         self._known[subject] = (recorded.revision, hash_of(recorded.data))
         self._changed.add(subject)
 
     def _next(self, recorded: Stored, subject: str) -> Link:
         revision, head = self._known.get(subject, (0, FIRST_PREV_HASH))
-        link = link_of(recorded.data)
-        if link.revision != revision + 1 or link.prev_hash != head:
+        try:
+            link = link_of(recorded.data)
+        except ValueError:
+            raise OutOfPlace(recorded, "is no commit", revision + 1) from None
+        if link.revision == revision + 1 and link.prev_hash == head:
+            return link
+        if link.revision > revision + 1 and is_mark(recorded.data):
             raise HistoryDiffers(
-                f"{recorded.position}: {subject} goes on with revision {link.revision} on {link.prev_hash[:12]}, "
-                f"but {revision} with hash {head[:12]} has been applied"
-                + (" (is what came before in an archive that was not read?)" if not revision else "")
+                f"{recorded.position}: {subject} is archived up to revision {link.revision}, but {revision} has been applied; "
+                "what came before is in an archive that was not read"
             )
-        return link
+        raise OutOfPlace(recorded, _out_of_place(link.revision, revision), revision + 1)
 
     async def write(self, connection: Connection) -> None:
         """Store what `follow` took, within the batch's transaction."""
@@ -157,3 +186,12 @@ class Heads:
             [self._known[subject][0] for subject in changed],
             [self._known[subject][1] for subject in changed],
         )
+
+
+def _out_of_place(found: int, applied: int) -> str:
+    """Why a commit of revision `found` cannot follow revision `applied`."""
+    if found == applied + 1:
+        return f"does not follow from revision {applied}" if applied else "does not begin the chain"
+    if found <= applied:
+        return f"revision {found} a second time" if found else "is no commit"
+    return f"revision {found - 1} is missing" if found == applied + 2 else f"revisions {applied + 1} to {found - 1} are missing"

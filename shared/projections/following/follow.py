@@ -273,7 +273,11 @@ class Worker:
             await checkpoint.move(connection, self._schema, to)
 
     async def _apply_carefully(self, connection: Connection, lease: Lease, batch: Sequence[Stored], to: Checkpoint) -> None:
-        """Apply commit by commit, leave out what is to be left out, and park what cannot be applied."""
+        """Apply commit by commit, leave out what is to be left out, and park what cannot be applied.
+
+        Only where the log still is the one that was read: in another one every table would seem to be damaged.
+        """
+        await check_against_log(self._log, await checkpoint.read(connection, self.stream), connection)
         parked = set(self._clerk.parked)
         async with connection.transaction():
             await checkpoint.lock(connection, lease, self._sequence)

@@ -11,6 +11,7 @@ from typing import Final
 import structlog
 
 from shared.eventlog.port import EventLog, LogError, Stored
+from shared.projections.core import history
 from shared.projections.core.checkpoint import Lease, LeaseLost, lock, renew
 from shared.projections.core.history import Heads, RefusedToRun
 from shared.projections.core.projection import Connection, Projection
@@ -105,6 +106,9 @@ class Clerk:
             return await self._retry(connection, lease, commits, order)
         if waiting[0].revision != order.revision:
             return Outcome(0, len(waiting), waiting[0].revision, "another_commit")
+        applied, _ = await history.head(connection, order.aggregate)
+        if commits[0].revision != applied + 1:
+            return Outcome(0, len(waiting), waiting[0].revision, "out_of_place")
         await self._chronicle.skipped(waiting[0], order.author, order.why)
         self.skips = Skips(await self._chronicle.skips())
         log.warning("commit_skipped", position=waiting[0].position, aggregate=order.aggregate, author=order.author)

@@ -32,7 +32,8 @@ class Order(msgspec.Struct, frozen=True):
 class Outcome(msgspec.Struct, frozen=True):
     """What came of an order: so many commits `applied`, so many still `parked`, the first at `revision` for `reason` (the kind of error).
 
-    Other reasons: `not_parked`, `another_commit` (the first parked one is no longer the one that was meant).
+    Other reasons: `not_parked`, `another_commit` (the first parked one is no longer the one that was meant), `out_of_place` (it is not its
+    table's next commit, and leaving its revision out would leave out the true one).
     """
 
     applied: int = 0

@@ -14,7 +14,7 @@ import structlog
 from shared.eventlog.port import EventLog, Stored
 from shared.events.address import from_subject
 from shared.events.commit import hash_of
-from shared.projections.core.history import Heads, HistoryDiffers, link_of
+from shared.projections.core.history import Heads, HistoryDiffers, OutOfPlace, link_of
 from shared.projections.core.projection import UNAPPLICABLE, Connection, Projection
 from shared.projections.parking import skipping
 from shared.projections.parking.skipping import Skips
@@ -48,7 +48,12 @@ class StillFails(Exception):
     def __init__(self, recorded: Stored, error: Exception) -> None:
         super().__init__(f"{recorded.position}: {type(error).__name__}")
         self.revision = recorded.revision
-        self.reason = type(error).__name__  # its text may hold what the row holds
+        self.reason = reason_of(error)
+
+
+def reason_of(error: Exception) -> str:
+    """Why a commit is parked: where it stands, in words, or the kind of the error, whose text may hold what the row holds."""
+    return error.reason if isinstance(error, OutOfPlace) else type(error).__name__
 
 
 async def parked_aggregates(connection: Connection, stream: str) -> set[str]:
@@ -73,27 +78,31 @@ async def apply_carefully(
 ) -> None:
     """Apply `batch` commit by commit within the open transaction, leaving out what `skips` names and parking what cannot be applied.
 
-    Adds to `parked`. Raises `HistoryDiffers`, and what is no fault of a commit.
+    A copy of the commit before it is passed over. Adds to `parked`. Raises `HistoryDiffers`, and what is no fault of a commit.
     """
     for recorded in batch:
         subject = recorded.address.subject
         if subject in parked:
             await park(connection, [recorded], EARLIER)
             continue
-        skip = skips.of(recorded)
-        if skip is not None:
-            heads.pass_over(recorded)
-            await skipping.write(connection, skip)
+        if heads.repeats(recorded):
+            log.warning("copy_passed_over", position=recorded.position, aggregate=subject, revision=recorded.revision)
             continue
         try:
+            skip = skips.of(recorded)
+            if skip is not None:
+                heads.pass_over(recorded)
+                await skipping.write(connection, skip)
+                continue
             heads.check(recorded)
             async with connection.transaction():  # a savepoint: what this commit wrote goes, what the others wrote stays
                 await projection.apply(connection, [recorded])
         except UNAPPLICABLE as error:
             if connection.is_closed():
                 raise ConnectionError("the connection was lost in a batch") from error  # it failed, not the commit
-            log.error("commit_parked", position=recorded.position, aggregate=subject, error=type(error).__name__)  # noqa: TRY400 - the text may hold what the row holds
-            await park(connection, [recorded], type(error).__name__)  # see above
+            reason = reason_of(error)
+            log.error("commit_parked", position=recorded.position, aggregate=subject, error=reason)  # noqa: TRY400 - the text may hold what the row holds
+            await park(connection, [recorded], reason, error.revision if isinstance(error, OutOfPlace) and not recorded.revision else None)
             parked.add(subject)
         else:
             heads.follow(recorded)
@@ -109,6 +118,8 @@ async def apply_all(connection: Connection, projection: Projection, commits: Seq
         part, fresh = commits[first : first + size], list[Stored]()
         try:
             for recorded in part:
+                if heads.repeats(recorded):
+                    continue
                 skip = skips.of(recorded)
                 if skip is None:
                     heads.follow(recorded)
@@ -125,14 +136,15 @@ async def apply_all(connection: Connection, projection: Projection, commits: Seq
     await heads.write(connection)
 
 
-async def park(connection: Connection, commits: Sequence[Stored], reason: str) -> None:
-    """Write down where the parked commits lie."""
+async def park(connection: Connection, commits: Sequence[Stored], reason: str, revision: int | None = None) -> None:
+    """Write down where the parked commits lie. `revision`: of a commit that does not name its own."""
     if not commits:
         return
-    await connection.executemany(
-        f"INSERT INTO parked ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)",  # noqa: S608 - a constant of ours
-        [(one.address.subject, one.sequence, one.stream, one.revision, reason, hash_of(one.data), time_of(one)) for one in commits],
-    )
+    rows = [
+        (one.address.subject, one.sequence, one.stream, revision or one.revision, reason, hash_of(one.data), time_of(one))
+        for one in commits
+    ]
+    await connection.executemany(f"INSERT INTO parked ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)", rows)  # noqa: S608 - a constant of ours
 
 
 def time_of(recorded: Stored) -> int | None:

@@ -9,7 +9,7 @@ import msgspec
 
 from shared.eventlog.port import Stored
 from shared.events.commit import hash_of
-from shared.projections.core.history import HistoryDiffers
+from shared.projections.core.history import OutOfPlace
 from shared.projections.core.projection import Connection
 
 _COLUMNS: Final = "aggregate, revision, hash, author, why, at"
@@ -42,10 +42,10 @@ class Skips:
         return (aggregate, revision) in self._by_place
 
     def of(self, recorded: Stored) -> Skip | None:
-        """By what word `recorded` is left out, if it is. Raises `HistoryDiffers` when another commit was meant."""
+        """By what word `recorded` is left out, if it is. Raises `OutOfPlace` when another commit was meant."""
         skip = self._by_place.get((recorded.address.subject, recorded.revision))
         if skip is not None and skip.hash != hash_of(recorded.data):
-            raise HistoryDiffers(f"{recorded.position} is not the commit of {skip.aggregate} that {skip.author} left out")
+            raise OutOfPlace(recorded, f"is not the revision {skip.revision} that was left out", skip.revision)
         return skip
 
 

@@ -11,11 +11,12 @@ from shared.eventlog.port import EventLog, Stored
 from shared.events.commit import hash_of
 from shared.projections.core import checkpoint
 from shared.projections.core.checkpoint import Checkpoint
-from shared.projections.core.history import link_of
+from shared.projections.core.history import HistoryDiffers, OutOfPlace, link_of
 from shared.projections.core.projection import Connection, Projection
 from shared.projections.following.follow import Archived, Connect, Worker, new_holder
 from shared.projections.parking import parking
 from shared.projections.parking.chronicle import Chronicle, OnlyRead, Untold
+from shared.projections.parking.parking import StillFails
 from shared.projections.parking.skipping import Skips
 
 ALONE: Final = 500  # commits a transaction while nobody reads the projection
@@ -104,8 +105,13 @@ class Filling:
         subjects, ends = set[str](), dict[str, Checkpoint]()
         skips = Skips(await self._chronicle.skips())
         async for batch in archive:
-            async with connection.transaction():
-                await parking.apply_all(connection, self._projection, batch, skips, len(batch))
+            try:
+                async with connection.transaction():
+                    await parking.apply_all(connection, self._projection, batch, skips, len(batch))
+            except StillFails as still:
+                if isinstance(still.__cause__, OutOfPlace):
+                    raise HistoryDiffers(f"the archive holds no whole chain of {batch[0].address.subject}: {still}") from None
+                raise
             for recorded in batch:
                 subjects.add(recorded.address.subject)
                 if recorded.stream not in ends or recorded.sequence > ends[recorded.stream].sequence:
