@@ -12,6 +12,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, JSONBody
 from litestar.response import Stream
 
+from services.table.guards import Asked, Guard, Sender, admitted, move_guards
 from services.table.table import Tables, maker_of
 from services.table.viewer_stream import Reader
 from shared.eventlog import aggregates
@@ -20,8 +21,8 @@ from shared.events import address
 from shared.events.address import is_id
 from shared.events.keys import MasterKeys, command_digest, former_digests
 from shared.rules.language.moves import AnyMove
-from shared.web.auth import PLAY, Caller, Tokens
-from shared.web.idempotency import KeyHeader, TagHeader, idempotency_key, if_match
+from shared.web.auth import Caller, Tokens
+from shared.web.idempotency import KeyHeader, TagHeader
 from shared.web.metrics import request_id
 from shared.web.problems import Problem, refusal
 from shared.web.streaming import Streams
@@ -41,16 +42,11 @@ class Desk(msgspec.Struct):
     tokens: Tokens
     clock: Callable[[], int]
     committed: Callable[[Committed[Any, Any]], None]  # told of every commit that was made here, once it is stored
+    further: tuple[Guard, ...] = ()  # which a move has to pass behind those that every move passes
+    guards: tuple[Guard, ...] = ()  # of a move, all of them; made here
 
-
-class Sender(msgspec.Struct, frozen=True):
-    """Who sends a command: a player, his idempotency key, the revision he has seen, the request's id, when (milliseconds since 1970)."""
-
-    player: str
-    key: str
-    seen: int | None
-    request_id: str
-    now: int
+    def __post_init__(self) -> None:
+        self.guards = move_guards(self.tokens, self.further)
 
 
 def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
@@ -58,11 +54,9 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
 
     def sender(request: Request[Any, Any, Any], key: KeyHeader = None, tag: TagHeader = None) -> Sender:
         """All that a move needs besides its body, in one dependency: Litestar runs several in a task group, which is dear."""
-        at = desk()
-        now = at.clock()
-        caller = at.tokens.caller(request, now)
-        caller.require(PLAY)
-        return Sender(caller.player, idempotency_key(key), if_match(tag), request_id(request), now)
+        at, authorization = desk(), request.headers.get("authorization")
+        address = request.client.host if request.client else ""
+        return admitted(at.guards, Asked(authorization, key, tag, address, request_id(request), at.clock()))
 
     @get("/v1/tables/{table_id:str}", tags=["table"], summary="The table as you may see it")
     async def table(table_id: FromPath[str], viewer: NamedDependency[Caller | None]) -> Response[dict[str, Any]]:

@@ -11,7 +11,8 @@ from litestar.di import NamedDependency, Provide
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, JSONBody
 
-from services.table.api import Desk, Sender, known, refused_at, request_of
+from services.table.api import Desk, known, refused_at, request_of
+from services.table.guards import Sender
 from services.table.table import Table, maker_of
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.rules.language.documents import text_like

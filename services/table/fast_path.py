@@ -1,7 +1,8 @@
 """The short way of moves: nearly all requests to a table are moves in good order, and those need little of what a framework does.
 
-Only what is in order in every point is answered here, by the same function as on the long way. A request that is unusual in any way (a
-query, a body in pieces, a header that comes twice) or wrong goes the long way, which knows what to say.
+Only a request of the usual form is answered here, by the same guards and the same function as on the long way. One that is unusual in any
+way (a query, a body in pieces, a header that comes twice) or whose body is no move goes the long way, which knows what to say. No guard has
+seen it then: each request passes the guards once.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ import msgspec
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, HTTPReceiveMessage, Receive, Scope, Send
 
-from services.table.api import MOVES, Desk, Sender, make_move
+from services.table.api import MOVES, Desk, make_move
+from services.table.guards import Asked, admitted
 from shared.events.address import is_id
 from shared.rules.language.moves import AnyMove
 from shared.web import metrics
 from shared.web.application import BODY_LIMIT
-from shared.web.auth import PLAY, token_in
-from shared.web.idempotency import idempotency_key, if_match
-from shared.web.problems import MEDIA_TYPE, Problem, problem_told
+from shared.web.problems import MEDIA_TYPE, problem_told
 
 _BEFORE, _AFTER = MOVES.split("{table_id:str}")
 _ROUTE: Final = MOVES.replace(":str", "")
@@ -48,34 +48,53 @@ class Express:
             return
         began = time.perf_counter()
         message = cast("HTTPReceiveMessage", await receive())
-        moved = self._in_order(message, headers)
-        if moved is None:
+        wanted = _move_in(message)
+        if wanted is None:
             await self._long_way(scope, _once_more(message, receive), send)
             return
-        desk, sender, wanted = moved
         with metrics.requests_open.track_inprogress():
-            status, answer, more = await _answer(desk, table_id, sender, wanted)
+            status, answer, more = await self._answer(table_id, headers, scope["client"], wanted)
             length = (b"content-length", str(len(answer)).encode())
             await send({"type": "http.response.start", "status": status, "headers": [*more, length]})
             await send({"type": "http.response.body", "body": answer, "more_body": False})
         metrics.note("POST", _ROUTE, status, began)
 
-    def _in_order(self, message: HTTPReceiveMessage, headers: dict[bytes, bytes]) -> tuple[Desk, Sender, AnyMove] | None:
-        """The move that was sent, and by whom; None when there is something to say about it."""
-        body: bytes = message.get("body", _NO_BODY)  # type: ignore[assignment]  # of a request, which only the next line makes sure of
-        if message["type"] != "http.request" or message.get("more_body") or len(body) > BODY_LIMIT:
-            return None
+    async def _answer(
+        self, table_id: str, headers: dict[bytes, bytes], client: tuple[str, int] | None, wanted: AnyMove
+    ) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
+        """Status, body and headers, the length left out."""
         try:
             desk = self._desk()
-            now = desk.clock()
-            caller = desk.tokens.verify(token_in(headers[b"authorization"].decode("latin-1")), now // 1000)
-            caller.require(PLAY)
-            key = idempotency_key(headers[b"idempotency-key"].decode("latin-1"))
-            tag = headers.get(b"if-match")
-            seen = None if tag is None else if_match(tag.decode("latin-1"))
-            return desk, Sender(caller.player, key, seen, metrics.new_request_id(), now), _decode(body)
-        except (KeyError, Problem, msgspec.DecodeError, RecursionError):
-            return None
+            asked = Asked(
+                _text(headers, b"authorization"),
+                _text(headers, b"idempotency-key"),
+                _text(headers, b"if-match"),
+                client[0] if client else "",
+                metrics.new_request_id(),
+                desk.clock(),
+            )
+            moved = await make_move(desk, table_id, admitted(desk.guards, asked), wanted)
+            return 200, _encode(moved), [(b"content-type", _JSON)]
+        except Exception as wrong:  # noqa: BLE001 - as the application's own last handler: whatever it is becomes a problem, told in the log
+            problem = problem_told("POST", _ROUTE, wrong)
+            more = {"content-type": MEDIA_TYPE, **(problem.headers or {})}
+            return problem.status_code, _encode(problem.document), [(name.lower().encode(), value.encode()) for name, value in more.items()]
+
+
+def _move_in(message: HTTPReceiveMessage) -> AnyMove | None:
+    """The move that was sent, in one piece; None when there is something to say about it."""
+    body: bytes = message.get("body", _NO_BODY)  # type: ignore[assignment]  # of a request, which only the next line makes sure of
+    if message["type"] != "http.request" or message.get("more_body") or len(body) > BODY_LIMIT:
+        return None
+    try:
+        return _decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _text(headers: dict[bytes, bytes], name: bytes) -> str | None:
+    value = headers.get(name)
+    return None if value is None else value.decode("latin-1")
 
 
 def _table_of(scope: Scope) -> str | None:
@@ -96,16 +115,6 @@ def _headers(scope: Scope) -> dict[bytes, bytes] | None:
     if len(headers) != len(sent) or not headers.get(b"content-type", _NO_BODY).startswith(_JSON):
         return None
     return headers
-
-
-async def _answer(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) -> tuple[int, bytes, list[tuple[bytes, bytes]]]:
-    """Status, body and headers, the length left out."""
-    try:
-        return 200, _encode(await make_move(desk, table_id, sender, wanted)), [(b"content-type", _JSON)]
-    except Exception as wrong:  # noqa: BLE001 - as the application's own last handler: whatever it is becomes a problem, told in the log
-        problem = problem_told("POST", _ROUTE, wrong)
-        headers = {"content-type": MEDIA_TYPE, **(problem.headers or {})}
-        return problem.status_code, _encode(problem.document), [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
 
 def _once_more(message: HTTPReceiveMessage, receive: Receive) -> Receive:

@@ -338,10 +338,10 @@ def _finished(pulka: Pulka, events: tuple[Event, ...], *, time_up: bool) -> tupl
     done = revealing.with_salts(pulka, events)
     if not events or not isinstance(events[-1], (DealScored, Redealt)):
         return tuple(done)
-    after = reduce(evolve, done, pulka)
-    done.append(revealing.reveal(after))
+    after = reduce(evolve, done, pulka)  # the one fold of a decision: sheet, secrets and members as this move leaves them
+    revealed = revealing.reveal(after)
     closed = () if isinstance(events[-1], Redealt) or after.kept_sheet is not None else _closing(after, time_up=time_up)
-    return (*done, *closed) if closed else (*done, *between_deals.due(reduce(evolve, done, pulka), evolve))
+    return (*done, revealed, *(closed or between_deals.due(evolve(after, revealed), evolve)))
 
 
 def _closing(pulka: Pulka, *, time_up: bool = False) -> tuple[Event, ...]:

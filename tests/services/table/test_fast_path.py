@@ -10,14 +10,16 @@ from litestar.testing import AsyncTestClient
 
 from services.table.api import Desk, routes
 from services.table.fast_path import Express
+from services.table.guards import has_a_key, may_play, move_guards, says_what_was_seen
 from services.table.viewer_stream import Reader
 from shared.events.redaction import PublicCodec
 from shared.web.application import build
 from shared.web.auth import PLAY, READ, Tokens
+from shared.web.problems import Problem
 from shared.web.service import Service
 from shared.web.settings import Settings
 from shared.web.streaming import Streams
-from tests.services.table.playing import KEYS, TABLE_ID, Playing
+from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 
 MOVES = f"/v1/tables/{TABLE_ID}/moves"
 CUT = {"type": "cut", "at": 16}
@@ -30,15 +32,19 @@ async def table():
 
 
 @pytest.fixture
-async def clients(table, tmp_path):
+def desk(table):
+    """What both ways work with."""
+    return Desk(
+        tables=table.tables, reader=Reader(table.tables, PublicCodec(KEYS), lambda: table.now), keys=KEYS, streams=Streams(),
+        tokens=Tokens(KEYS), clock=lambda: table.now, committed=lambda _: None,
+    )  # fmt: skip
+
+
+@pytest.fixture
+async def clients(table, desk, tmp_path):
     """A client whose requests may take the short way, and one without it; and the players' headers by seat."""
     (tmp_path / "keys").write_text("tests:" + bytes(range(32)).hex() + "\n")
-    settings, tokens = Settings(master_keys_file=str(tmp_path / "keys")), Tokens(KEYS)
-    desk = Desk(
-        tables=table.tables, reader=Reader(table.tables, PublicCodec(KEYS), lambda: table.now), keys=KEYS, streams=Streams(), tokens=tokens,
-        clock=lambda: table.now, committed=lambda _: None,
-    )  # fmt: skip
-    long_ways = []
+    settings, tokens, long_ways = Settings(master_keys_file=str(tmp_path / "keys")), Tokens(KEYS), []
 
     def noted(long_way):
         async def way(scope, receive, send):
@@ -121,6 +127,56 @@ async def test_a_stranger_and_a_player_out_of_turn_are_refused_alike(table, clie
     assert first == second
     assert (first[0], first[3]["rule"]) == (409, "3.2.5")
     assert long_ways == []
+
+
+async def test_a_guard_that_is_added_holds_on_both_ways(table, desk, clients):
+    """One more guard behind the others: what it refuses is refused on either way, with its problem, and nothing is decided."""
+    short, long, bearers, long_ways = clients
+    seat, asked = ((await table.table()).pulka.dealer - 1) % 3, []
+
+    def nobody_from_there(one):
+        asked.append((one.caller.player, one.key, one.seen, one.address))
+        raise Problem(429, "too_many_streams", "Not from there.", headers={"Retry-After": "5"})
+
+    desk.guards = move_guards(desk.tokens, [nobody_from_there])
+    first, second = [said(await posted(client, bearers[seat])) for client in (short, long)]
+    assert first == second
+    assert (first[0], first[2], first[3]["code"]) == (429, "5", "too_many_streams")
+    assert asked == [(PLAYERS[seat], "1", None, "testclient")] * 2
+    assert long_ways == []
+    assert (await table.table()).revision == 2
+
+
+@pytest.mark.parametrize("guard", [may_play, has_a_key, says_what_was_seen], ids=lambda guard: guard.__name__)
+async def test_a_guard_that_is_gone_is_missed_by_both_ways(table, desk, clients, guard):
+    """Neither way checks anything by itself: without a guard both let through what it would have refused."""
+    short, long, bearers, _ = clients
+    cutter = ((await table.table()).pulka.dealer - 1) % 3
+    looker = f"Bearer {desk.tokens.issue(PLAYERS[cutter], [READ], table.now // 1000)}"
+    bearer, more = {
+        may_play: (looker, {}),
+        has_a_key: (bearers[cutter], {"Idempotency-Key": None}),
+        says_what_was_seen: (bearers[cutter], {"If-Match": "17"}),
+    }[guard]
+    refused = [await posted(client, bearer, headers=dict(more)) for client in (short, long)]
+    assert [answer.status_code for answer in refused] in ([403, 403], [400, 400])
+    desk.guards = tuple(one for one in desk.guards if one is not guard)
+    answers = [await posted(client, bearer, headers=dict(more)) for client in (short, long)]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].content == answers[1].content
+
+
+@pytest.mark.parametrize(
+    "sent", [{}, {"headers": {"Authorization": None}}, {"headers": {"Idempotency-Key": None}}, {"content": b"{"}], ids=str
+)
+async def test_a_request_passes_each_guard_at_most_once(table, desk, clients, sent):
+    """A guard may count: what it has seen on the short way does not come by again on the long one."""
+    short, _, bearers, _ = clients
+    passed = []
+    desk.guards = (lambda _: passed.append("first"), *desk.guards, lambda _: passed.append("last"))
+    answer = await posted(short, bearers[(await table.table()).pulka.dealer - 1], **sent)
+    assert len(passed) == len(set(passed))
+    assert (answer.status_code == 200) == ("last" in passed)
 
 
 async def test_a_log_that_is_away_is_told_on_the_short_way(table, clients):
