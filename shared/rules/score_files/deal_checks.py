@@ -86,6 +86,8 @@ def _check_agreed(convention: Convention, players: int, outcome: DealOutcome, pa
     refused = objection_to_sharing(convention, players) if outcome.shared else None
     if refused is not None:
         raise Malformed(f"{path}.shared", f"{refused.message} ({refused.rule})")
+    if outcome.shared and outcome.dark:
+        raise Malformed(f"{path}.dark", "who invites the dealer to a misere has looked at their own cards (3.6.9)")
 
 
 def _check_words(convention: Convention, players: int, outcome: DealOutcome, place: str) -> None:

@@ -277,7 +277,8 @@ def test_many_odd_fractions_stay_short_numbers() -> None:
     "deal",
     [
         {"contract": "all_pass", "tricks": [4, 3, 3, 0], "dark_pass": [0, 2]},
-        {"contract": "misere", "declarer": 1, "tricks": [4, 0, 6, 0], "shared": True, "dark": True},
+        {"contract": "misere", "declarer": 1, "tricks": [4, 0, 6, 0], "shared": True},
+        {"contract": "misere", "declarer": 1, "tricks": [4, 0, 6, 0], "dark": True},
         {"contract": "7S", "declarer": 1, "calls": ["whist", None, "pass", None], "tricks": [3, 7, 0, 0], "talon_tricks": 2},
         {"contract": "7S", "declarer": 1, "infractions": [{"rule": "3.5.4", "seat": 1}]},
         {
