@@ -261,7 +261,7 @@ def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[
         return
     last = written[-1]
     try:
-        accounts, transactions = statement.booked((), written)
+        accounts, transactions = statement.booked((), written, score_sheet.last_dealers_in(written))
     except UNAPPLICABLE:
         yield Problem(last.commit.revision, "rows_differ", "What the commits settle cannot be booked.")
         return

@@ -159,6 +159,38 @@ async def latest(connection: Connection, table_id: str, last_deal: int, limit: i
     return [Score(*row) for row in reversed(rows)]
 
 
+def _dealer(played: Sequence[Score]) -> int | None:
+    """Who dealt the last of these deals."""
+    return msgspec.json.decode(played[-1].outcome)["dealer"] if played else None
+
+
+async def last_dealers(connection: Connection, table_ids: Sequence[str]) -> dict[str, int]:
+    """By table, who dealt the last deal that stands on its sheet; none where none does, on a newcomer's neither."""
+    rows = await connection.fetch(
+        """
+        SELECT newest.table_id, newest.outcome FROM unnest($1::text[]) AS asked (id)
+        CROSS JOIN LATERAL (SELECT table_id, deal, outcome FROM scores WHERE table_id = asked.id ORDER BY deal DESC LIMIT 1) newest
+        WHERE NOT EXISTS (SELECT FROM sections s WHERE s.table_id = newest.table_id AND s.first_deal > newest.deal)
+        """,
+        table_ids,
+    )
+    return {row["table_id"]: msgspec.json.decode(row["outcome"])["dealer"] for row in rows}
+
+
+def last_dealers_in(lines: Iterable[Line]) -> dict[str, int]:
+    """The same of all commits of some tables."""
+    found: dict[str, int] = {}
+    for line in lines:
+        for event in line.events:
+            if isinstance(event, DealScored):
+                found[line.table.table_id] = event.outcome["dealer"]
+            elif isinstance(event, PulkaRecorded) and event.deals:
+                found[line.table.table_id] = event.deals[-1]["outcome"]["dealer"]
+            elif isinstance(event, NewcomerSeated):
+                found.pop(line.table.table_id, None)
+    return found
+
+
 def score_sheet(table: Table, section: Section, played: Sequence[Score], kept: Sheet | None = None) -> dict[str, Any]:
     """The object of `pulka score` after the deals `played` of `section`: `deals`, `sheet`, `closed`, `settlement` (as if it were now).
 
@@ -171,6 +203,6 @@ def score_sheet(table: Table, section: Section, played: Sequence[Score], kept: S
         "deals": [msgspec.Raw(score.written.encode()) for score in played],
         "sheet": sheet.document(),
         "closed": closed or (table.status == "over" and not table.recorded),
-        "settlement": settlement(table.rules, table.target, sheet, table.whist_stake),
+        "settlement": settlement(table.rules, table.target, sheet, table.whist_stake, _dealer(played)),
         **({"recorded": True} if table.recorded else {}),
     }

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from services.ledger.views import tables
+from services.ledger.views import score_sheet, tables
+from services.ledger.views.tables import Table
 from services.ledger.whists import postings
 from services.ledger.whists.postings import Transaction
 from shared.projections.core.projection import Connection
 from shared.rules.language.amount import exact, written
-from shared.rules.scoring.settlement import rounded
+from shared.rules.scoring.settlement import first_of_equals, rounded
 
 #: The first change after the mark `$2` of the tables `$1`, which are of one stream: few results are changed, and nearly none meanwhile.
 _CHANGED_SINCE: Final = """
@@ -38,17 +39,20 @@ async def as_it_stood(connection: Connection, lines: Sequence[Mapping[str, Any]]
     for one in await postings.read(connection, list(changed)):
         if one.revision < changed[one.table_id]:
             made[one.table_id].append(one)
-    stood = {table_id: _result(known[table_id].seats, made[table_id]) for table_id in changed}
+    dealers = await score_sheet.last_dealers(connection, list(changed))
+    stood = {table_id: _result(known[table_id], made[table_id], dealers.get(table_id)) for table_id in changed}
     return [dict(line) if line["table_id"] not in changed else _then(line, stood[line["table_id"]]) for line in lines]
 
 
-def _result(players: Sequence[str], made: Sequence[Transaction]) -> dict[str, dict[str, Any]]:
-    """What each player has won by these transactions, as a line says it."""
+def _result(table: Table, made: Sequence[Transaction], dealer: int | None) -> dict[str, dict[str, Any]]:
+    """What each player has won by these transactions, as a line says it; `dealer` dealt the table's last deal."""
+    players = table.seats
     net = [exact(sum((one.won(player) for one in made), Fraction(0))) for player in players]
     paid = [exact(sum((one.won(player, "money") for one in made), Fraction(0))) for player in players]
+    whole_ones = rounded(tuple(net), first_of_equals(table.rules, len(players), dealer)) if players else ()
     return {
         player: {"net": str(written(whists)), "rounded": whole, "payment": str(written(money))}
-        for player, whists, whole, money in zip(players, net, rounded(tuple(net)), paid, strict=True)
+        for player, whists, whole, money in zip(players, net, whole_ones, paid, strict=True)
     }
 
 

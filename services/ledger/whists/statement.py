@@ -7,12 +7,13 @@ about, transaction by transaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
 import msgspec
 
+from services.ledger.views import score_sheet
 from services.ledger.views.score_sheet import Score
 from services.ledger.views.tables import Line
 from services.ledger.whists import postings
@@ -25,7 +26,7 @@ from shared.rules.language.game_events import PulkaClosed, PulkaOpened
 from shared.rules.language.member_events import NewcomerSeated, SeatsDrawn, SubstituteSeated
 from shared.rules.pulka.corrections import ANNULLED
 from shared.rules.pulka.imported import PulkaRecorded
-from shared.rules.scoring.settlement import rounded
+from shared.rules.scoring.settlement import first_of_equals, rounded
 
 DDL: Final = (
     """
@@ -71,8 +72,10 @@ Settled = PulkaClosed | PulkaRecorded
 Booked = Settled | ResultCorrected | PulkaAnnulled  # whatever changes a result
 
 
-def booked(known: Iterable[Account], lines: Iterable[Line]) -> tuple[list[Account], list[Transaction]]:
+def booked(known: Iterable[Account], lines: Iterable[Line], dealers: Mapping[str, int]) -> tuple[list[Account], list[Transaction]]:
     """The accounts of some tables after `lines`, by table and seat, and the transactions that these made; `known` are theirs before.
+
+    `dealers`: by table, who dealt the last deal on its sheet; what was corrected after it is rounded anew (Decision 16).
 
     Raises `ValueError` for a result that does not sum to zero: it is not posted.
     """
@@ -82,7 +85,7 @@ def booked(known: Iterable[Account], lines: Iterable[Line]) -> tuple[list[Accoun
         for event in line.events:
             _seat(accounts, line, event)
             if isinstance(event, Booked):
-                transaction = _book(accounts, line, event)
+                transaction = _book(accounts, line, event, dealers.get(line.table.table_id))
                 made += () if _unsettled(event) else (transaction,)
     return sorted(accounts.values(), key=lambda account: (account.table_id, account.seat)), made
 
@@ -115,14 +118,14 @@ class Result(msgspec.Struct, frozen=True):
     payments: tuple[Amount, ...] | None
 
 
-def _book(accounts: Accounts, line: Line, event: Booked) -> Transaction:
+def _book(accounts: Accounts, line: Line, event: Booked, dealer: int | None) -> Transaction:
     """Bring the accounts of the table to what they are by `event`, and tell what is posted for that: the difference."""
     players = line.table.seats
     if not players:  # recorded without names: nobody has won or lost
         return _transaction(line, event, ())
     parts = [accounts[line.table.table_id, player] for player in players]
     before = Result(*zip(*((_number(one.net), one.rounded or 0, _number(one.payment)) for one in parts), strict=True))
-    after = _result(line, before, event)
+    after = _result(line, before, event, dealer)
     if sum(after.rounded) != 0:
         raise ValueError(f"the result of {line.table.table_id} sums to {sum(after.rounded)}")
     posted = list(postings.postings("whists", players, _differences(before.net, after.net)))
@@ -147,7 +150,7 @@ def _transaction(line: Line, event: Booked, posted: tuple[Posting, ...]) -> Tran
     return Transaction(*where, kind, at, event.author, event.reason, posted)
 
 
-def _result(line: Line, before: Result, event: Booked) -> Result:
+def _result(line: Line, before: Result, event: Booked, dealer: int | None) -> Result:
     """What the seats have won by `event`: as it was settled, with a correction added, or nothing."""
     if isinstance(event, Settled) and not _unsettled(event):
         settled = event.settlement
@@ -157,7 +160,7 @@ def _result(line: Line, before: Result, event: Booked) -> Result:
         net = tuple(exact(won + _number(more)) for won, more in zip(before.net, event.amounts, strict=True))
     else:
         net = (0,) * len(before.net)
-    whole, stake = rounded(net), line.table.whist_stake
+    whole, stake = rounded(net, first_of_equals(line.table.rules, len(net), dealer)), line.table.whist_stake
     return Result(net, whole, None if stake is None else tuple(exact(whists * stake) for whists in whole))
 
 
@@ -186,7 +189,7 @@ async def apply(connection: Connection, lines: Sequence[Line]) -> None:
         return
     ids = sorted({line.table.table_id for line in changing})
     known = await connection.fetch(f"SELECT {_COLUMNS} FROM accounts WHERE table_id = ANY($1)", ids)  # noqa: S608 - a constant of ours
-    found, made = booked([Account(*row) for row in known], changing)
+    found, made = booked([Account(*row) for row in known], changing, await score_sheet.last_dealers(connection, ids))
     await connection.execute("DELETE FROM accounts WHERE table_id = ANY($1)", ids)
     if found:  # else recorded without names
         await connection.execute(

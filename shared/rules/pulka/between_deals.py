@@ -17,9 +17,7 @@ from shared.rules.language.game_events import Event, PulkaClosed
 from shared.rules.language.member_events import NewcomerSeated, PulkaAdjourned, PulkaResumed, SubstituteSeated
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka import corrections, members, newcomer
-from shared.rules.pulka.state import Pulka
-from shared.rules.scoring.settlement import settlement
-from shared.rules.scoring.stakes import agreed_stake
+from shared.rules.pulka.state import Pulka, settled_now
 
 Evolve: TypeAlias = "Callable[[Pulka, Event], Pulka]"
 
@@ -54,7 +52,7 @@ def _next(pulka: Pulka) -> Event | None:
     if pulka.status != "playing":
         return None
     if now.demanded:
-        return PulkaClosed(SETTLED, settlement(pulka.convention, pulka.target, pulka.sheet, agreed_stake(pulka.terms)))
+        return PulkaClosed(SETTLED, settled_now(pulka))
     if now.newcomer is not None:
         return _seated(pulka, now.newcomer)
     if not now.adjourned and (now.adjourning or now.left):
@@ -92,6 +90,7 @@ def newcomer_seated(pulka: Pulka, event: NewcomerSeated) -> Pulka:
         series=newcomer.series_with(pulka.series, event.seat),
         dealer=event.moved[pulka.dealer],
         next_dealer=event.seat,
+        last_dealer=None,
     )
 
 

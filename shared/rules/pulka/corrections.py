@@ -20,10 +20,8 @@ from shared.rules.language.amount import LARGEST, Amount, exact, written
 from shared.rules.language.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
 from shared.rules.language.game_events import Event, PulkaClosed
 from shared.rules.language.refusal import Malformed, Refused
-from shared.rules.pulka.state import Pulka
+from shared.rules.pulka.state import Pulka, settled_now
 from shared.rules.pulka.turns import phase
-from shared.rules.scoring.settlement import settlement
-from shared.rules.scoring.stakes import agreed_stake
 
 FINEST: Final = 10_000  # the largest denominator: far finer than any settlement (a mountain point is divided by five at most)
 
@@ -114,7 +112,7 @@ def ended(pulka: Pulka) -> tuple[Event, ...]:
     """The end of a pulka whose annulment was ordered, when no deal goes on: closed, as it stands, and annulled."""
     if pulka.annulling is None:
         return ()
-    closed = PulkaClosed(ANNULLED, settlement(pulka.convention, pulka.target, pulka.sheet, agreed_stake(pulka.terms)))
+    closed = PulkaClosed(ANNULLED, settled_now(pulka))
     return closed, PulkaAnnulled(pulka.annulling.author, pulka.annulling.reason)
 
 

@@ -45,7 +45,7 @@ from shared.rules.language.refusal import Refused
 from shared.rules.pulka import between_deals, corrections, cutting, members, revealing, seat_draw
 from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded, evolve_archived, evolve_recorded
 from shared.rules.pulka.members import MEMBER_EVENTS, Members
-from shared.rules.pulka.state import OpenPulka, Pulka, Secrets, StartDeal
+from shared.rules.pulka.state import OpenPulka, Pulka, Secrets, StartDeal, settled_now
 from shared.rules.pulka.turns import (
     awaits_confirmation,
     cutter,
@@ -59,9 +59,8 @@ from shared.rules.pulka.turns import (
     waits_for_answer,
 )
 from shared.rules.scoring.series import is_forced, next_dealer, series_of
-from shared.rules.scoring.settlement import agreed_ending, closed_reason, settlement
+from shared.rules.scoring.settlement import agreed_ending, closed_reason
 from shared.rules.scoring.sheet import empty_sheet, write
-from shared.rules.scoring.stakes import agreed_stake
 
 __all__ = [
     "OpenPulka", "Pulka", "Secrets", "StartDeal", "awaits_confirmation", "cutter", "deal_is_due", "decide", "decide_join",
@@ -204,6 +203,7 @@ def _scored(pulka: Pulka, event: DealScored) -> Pulka:
         sheet=write(pulka.sheet, event.entries),
         next_dealer=next_dealer(pulka.convention, pulka.players, pulka.dealer, event.outcome["contract"]),
         series=series_of(event.outcome),
+        last_dealer=pulka.dealer,
     )
 
 
@@ -354,7 +354,7 @@ def _closing(pulka: Pulka, *, time_up: bool = False) -> tuple[Event, ...]:
     reason = (agreed_ending(pulka.convention) if time_up else ending) or (BY_CONSENT if pulka.stopping else None)
     if reason is None:
         return ()
-    return (PulkaClosed(reason, settlement(pulka.convention, pulka.target, pulka.sheet, agreed_stake(pulka.terms))),)
+    return (PulkaClosed(reason, settled_now(pulka)),)
 
 
 _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {

@@ -97,7 +97,7 @@ def _recorded(pulka: Scored, document: object, seats: tuple[str, ...], visibilit
         seats,
         terms,
         tuple(_scored(deal, pulka.players) for deal in pulka.deals),
-        settlement(pulka.convention, pulka.target, pulka.end.sheet, pulka.stake),
+        settlement(pulka.convention, pulka.target, pulka.end.sheet, pulka.stake, pulka.last_dealer),
         author,
     )
 
@@ -175,6 +175,7 @@ def evolve_recorded(pulka: Pulka, event: PulkaRecorded) -> Pulka:
         sheet=sheet,
         dealer=last["dealer"],
         next_dealer=last["dealer"],
+        last_dealer=last["dealer"] if event.deals else None,
         number=len(event.deals),
         settlement=event.settlement,
     )

@@ -14,7 +14,9 @@ from shared.rules.language.correction_events import AnnulmentOrdered, PulkaAnnul
 from shared.rules.pulka.members import Members
 from shared.rules.pulka.seat_draw import SeatDraw
 from shared.rules.scoring.series import Series
+from shared.rules.scoring.settlement import settlement
 from shared.rules.scoring.sheet import Sheet, empty_sheet
+from shared.rules.scoring.stakes import agreed_stake
 
 
 class Secrets(msgspec.Struct, frozen=True, gc=False):
@@ -35,10 +37,10 @@ class Pulka(msgspec.Struct, frozen=True):
     """A match as its events left it. `status` is `waiting`, `playing`, `over` or `refused`; `number` counts deals from 1, `void` those
     of them that were dealt anew.
 
-    `dealer` deals the present deal, `next_dealer` the one after it. `series` is what the last deal left to this one: all-pass deals in a
-    row, bombs. `commitment` is "" between two deals. What was agreed (convention, players, target, seats, terms) means nothing before the
-    pulka is opened. `stopping`: it ends with this deal. `corrections` and `annulled` came after the settlement, which they leave as it was;
-    `annulling`: it ends with this deal, too, and is annulled then.
+    `dealer` deals the present deal, `next_dealer` the next; `last_dealer` dealt the last deal on this sheet, None where it has none.
+    `series` is what the last deal left to this one: all-pass deals in a row, bombs. `commitment` is "" between two deals. What was agreed
+    (convention, players, target, seats, terms) means nothing before the pulka is opened. `stopping`: it ends with this deal. `corrections`
+    and `annulled` came after the settlement, which they leave as it was; `annulling`: it ends with this deal, too, and is annulled then.
     """
 
     table_id: str
@@ -52,6 +54,7 @@ class Pulka(msgspec.Struct, frozen=True):
     sheet: Sheet = empty_sheet(0)
     dealer: int = 0
     next_dealer: int = 0
+    last_dealer: int | None = None
     number: int = 0
     void: int = 0
     series: Series = Series()
@@ -68,6 +71,11 @@ class Pulka(msgspec.Struct, frozen=True):
     corrections: tuple[ResultCorrected, ...] = ()
     annulled: PulkaAnnulled | None = None
     annulling: AnnulmentOrdered | None = None
+
+
+def settled_now(pulka: Pulka) -> dict[str, Any]:
+    """The settlement of the match as if it ended now, as `PulkaClosed` has it (4.2.14)."""
+    return settlement(pulka.convention, pulka.target, pulka.sheet, agreed_stake(pulka.terms), pulka.last_dealer)
 
 
 # ---- Commands of the service itself; a seat's are moves. ---------------------------------------------------------------

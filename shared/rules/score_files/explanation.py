@@ -107,7 +107,7 @@ def _ending(pulka: Scored, lang: Lang) -> str:
 
 def _settlement(pulka: Scored, lang: Lang) -> Iterator[str]:
     sheet, share = pulka.end.sheet, divisor(pulka.convention, pulka.players)
-    settled = settle(pulka.convention, pulka.target, sheet)
+    settled = settle(pulka.convention, pulka.target, sheet, pulka.last_dealer)
     yield said(lang, "settlement")
     if pulka.target is None:
         yield INDENT + said(lang, "no_target", full=max(sheet.pool))

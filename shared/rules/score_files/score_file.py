@@ -75,6 +75,11 @@ class Scored(msgspec.Struct, frozen=True):
         return self.deals[-1].after if self.deals else self.start
 
     @property
+    def last_dealer(self) -> int | None:
+        """Who dealt the last deal; None where the file has none."""
+        return self.deals[-1].outcome.dealer if self.deals else None
+
+    @property
     def closed(self) -> bool:
         """Whether it has ended by its own terms."""
         return pulka_closed(self.convention, self.target, self.end.sheet, self.end.deals)
@@ -127,12 +132,14 @@ def scored_document(pulka: Scored) -> dict[str, Any]:
         ],
         "sheet": pulka.end.sheet.document(),
         "closed": pulka.closed,
-        "settlement": settlement(pulka.convention, pulka.target, pulka.end.sheet, pulka.stake),
+        "settlement": settlement(pulka.convention, pulka.target, pulka.end.sheet, pulka.stake, pulka.last_dealer),
     }
 
 
 def _dealer(deal: DealDocument, players: int, standing: Standing, path: str) -> int:
-    """Who dealt: the file says it, or it follows from the deal before; with two or three players it decides nothing on the sheet."""
+    """Who dealt: the file says it, or it follows from the deal before; with two or three players it decides
+    nothing but who is first of equals when the result is rounded (Decision 16).
+    """
     if deal.dealer is None:
         if standing.dealer is not None:
             return standing.dealer

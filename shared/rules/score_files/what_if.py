@@ -109,14 +109,23 @@ class Compared(msgspec.Struct, frozen=True):
         return self.pulka.deals[-1].number if self.pulka.deals else 0
 
     @property
+    def last_dealer(self) -> int | None:
+        """Who dealt the last deal there; None where none is played there."""
+        return _last_dealer([deal for deal in self.deals if not deal.over])
+
+    @property
     def was(self) -> Settlement:
         """The settlement as it is."""
-        return settle(self.pulka.convention, self.pulka.target, self.pulka.sheet)
+        return settle(self.pulka.convention, self.pulka.target, self.pulka.sheet, _last_dealer(self.pulka.deals))
 
     @property
     def would_be(self) -> Settlement:
         """The settlement under the other convention, as if it were settled there now, or when it ended there."""
-        return settle(self.convention, self.pulka.target, self.end.sheet)
+        return settle(self.convention, self.pulka.target, self.end.sheet, self.last_dealer)
+
+
+def _last_dealer(deals: Sequence[PlayedDeal | ComparedDeal]) -> int | None:
+    return deals[-1].outcome.dealer if deals else None
 
 
 def as_played(pulka: Scored) -> PlayedPulka:

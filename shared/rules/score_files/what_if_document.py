@@ -27,7 +27,7 @@ def what_if_document(compared: Compared, name: object) -> Document:
         ],
         "sheet": compared.end.sheet.document(),
         "closed": compared.closed_after is not None,
-        "settlement": settlement(compared.convention, pulka.target, compared.end.sheet, pulka.stake),
+        "settlement": settlement(compared.convention, pulka.target, compared.end.sheet, pulka.stake, compared.last_dealer),
         "as": name,
         "differences": {
             "deals": [_deal_document(deal) for deal in compared.deals],

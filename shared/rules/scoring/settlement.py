@@ -32,16 +32,18 @@ class Settlement(msgspec.Struct, frozen=True):
         }
 
 
-def settle(convention: Convention, target: int | None, sheet: Sheet) -> Settlement:
-    """The settlement of `sheet` as if the pulka ended now."""
+def settle(convention: Convention, target: int | None, sheet: Sheet, dealer: int | None = None) -> Settlement:
+    """The settlement of `sheet` as if the pulka ended now; `dealer` dealt the last deal that was written on it, None where none was."""
     mountain = settled_mountain(convention, target, sheet)
     net = net_by_average(mountain, sheet, divisor(convention, sheet.players))
-    return Settlement(mountain, net, rounded(net))
+    return Settlement(mountain, net, rounded(net, first_of_equals(convention, sheet.players, dealer)))
 
 
-def settlement(convention: Convention, target: int | None, sheet: Sheet, stake: Amount | None = None) -> dict[str, Any]:
+def settlement(
+    convention: Convention, target: int | None, sheet: Sheet, stake: Amount | None = None, dealer: int | None = None
+) -> dict[str, Any]:
     """`settle`, as a document; with an agreed `stake` a whist also what is owed by it (4.2.13)."""
-    settled = settle(convention, target, sheet)
+    settled = settle(convention, target, sheet, dealer)
     owed = {} if stake is None else stakes_document(stake, settled.net, settled.rounded)
     return settled.document() | owed
 
@@ -83,12 +85,23 @@ def net_by_whists(mountain: BySeat, sheet: Sheet, share: int) -> BySeat:
     return tuple(exact(sum(whists[seat]) - sum(row[seat] for row in whists)) for seat in range(sheet.players))
 
 
-def rounded(net: BySeat) -> tuple[int, ...]:
-    """Whole whists that sum to zero: to the nearest, halves away from zero, then corrected by ones (Decision 16)."""
+def first_of_equals(convention: Convention, players: int, dealer: int | None) -> int:
+    """The seat whose result is corrected before those that are rounded as far: left of the last deal's dealer, so that over many pulkas
+    nobody gains by the number of a seat. The lowest where nobody has dealt, and in version 1 (Decision 16).
+    """
+    return 0 if dealer is None or convention.version == 1 else (dealer + 1) % players
+
+
+def rounded(net: BySeat, first: int = 0) -> tuple[int, ...]:
+    """Whole whists that sum to zero: to the nearest, halves away from zero, then corrected by ones; of equals at the nearest seat clockwise
+    from `first`, itself included (Decision 16).
+    """
+    order = [(first + step) % len(net) for step in range(len(net))]
     whole = [_nearest(whists) for whists in net]
     while (excess := sum(whole)) != 0:
         errors: list[Amount] = [shown - whists for shown, whists in zip(whole, net, strict=True)]
-        seat = errors.index(max(errors) if excess > 0 else min(errors))  # the lowest seat of equals
+        worst = max(errors) if excess > 0 else min(errors)
+        seat = next(one for one in order if errors[one] == worst)
         whole[seat] -= 1 if excess > 0 else -1
     return tuple(whole)
 

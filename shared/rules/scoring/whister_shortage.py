@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from shared.rules.deck.contract import LEVEL, OBLIGATION
-from shared.rules.scoring.game_result import least_missing, lost_tricks
+from shared.rules.scoring.game_result import ONE_TRICK, least_missing, lost_tricks
 from shared.rules.scoring.prices import Reckoning, counted, mountain
 from shared.rules.scoring.sheet import Entry
 from shared.rules.scoring.whist_calls import dealer_answers
@@ -65,9 +65,7 @@ def whister_shortages(deal: Reckoning, calls: Whisting, tricks: dict[int, int]) 
     if first is None or calls.kind not in ("one", "pair", "dealer"):
         return
     if calls.kind == "pair" and second is not None:
-        missing = _school(deal, level)(_duty(deal, tricks, first), _duty(deal, tricks, second), owed)
-        for seat, short in zip((first, second), missing, strict=True):
-            yield _shortage(deal, seat, short, "3.8.6")
+        yield from _of_a_pair(deal, (first, second), tricks, owed, _school(deal, level))
         return
     if calls.kind == "dealer" and not dealer_answers(deal.convention):
         return
@@ -81,8 +79,44 @@ def _school(deal: Reckoning, level: int) -> School:
     return EIGHT_UP[deal.convention.pair_10 if level == 10 else deal.convention.pair_8_9]
 
 
+def _of_a_pair(deal: Reckoning, pair: tuple[int, int], tricks: dict[int, int], owed: int, school: School) -> Iterator[Entry]:
+    """What two whisters write: by the tricks really taken, and whoever lost one answers for that one alone (Decision 25).
+
+    In version 1 a lost trick was missing from the pair's, so that a partner could answer for it.
+    """
+    first, second = pair
+    if deal.convention.version == 1:
+        missing = school(_duty(deal, tricks, first), _duty(deal, tricks, second), owed)
+    else:
+        missing = school(tricks[first], tricks[second], owed)
+    for seat, short in zip(pair, missing, strict=True):
+        yield _shortage(deal, seat, short, "3.8.6")
+    if deal.convention.version == 1:
+        return
+    for place, seat in enumerate(pair):
+        fined = [_duty(deal, tricks, one) if one == seat else tricks[one] for one in pair]
+        own = school(fined[0], fined[1], owed)[place] - missing[place]  # where a school asks each for a share, whatever the pair has
+        together = _leaving_short(deal, pair, tricks, owed, seat)
+        yield from _for_lost_tricks(deal, seat, max(together, min(own, lost_tricks(deal.outcome, seat))))
+
+
+def _leaving_short(deal: Reckoning, pair: tuple[int, int], tricks: dict[int, int], owed: int, seat: int) -> int:
+    """How many of the tricks that `seat` has lost leave the pair short, as they were lost one after another (3.9.12)."""
+    lost = [one.seat for one in deal.outcome.offences(*ONE_TRICK) if one.seat in pair]
+    spare = max(0, sum(tricks[one] for one in pair) - owed)
+    return lost[spare:].count(seat)
+
+
+def _for_lost_tricks(deal: Reckoning, seat: int, count: int) -> Iterator[Entry]:
+    """The price of a missing trick for each of `count` lost ones, under the rule by which they were lost."""
+    price = deal.whister_price(seat)
+    if count:
+        rule = next(one.rule for one in deal.outcome.offences(*ONE_TRICK) if one.seat == seat)
+        yield mountain(seat, count * price, rule, f"fine: {count} missing on whist at {price}")
+
+
 def _duty(deal: Reckoning, tricks: dict[int, int], seat: int) -> int:
-    """Tricks that count for his obligation; a fine from a whister without a trick leaves him one more to answer for (3.9.11.2)."""
+    """Tricks that count for the seat's obligation; a fine of a whister without a trick leaves one more to answer for (3.9.11.2)."""
     return tricks[seat] - lost_tricks(deal.outcome, seat)
 
 

@@ -156,6 +156,49 @@ def test_3_9_11_2_a_whister_of_two_loses_a_trick_of_his_own() -> None:
     assert one("sochi", 3, game("6S", PAIR, 6, 0, 4, **fine))["whists"] == [[2, 0, 8]]
 
 
+LOOKED = {"infractions": [{"rule": "3.9.11.2", "seat": 1}]}
+FIRST_VERSION = {"preset": "sochi", "version": 1}
+
+
+def test_3_9_12_decision_25_a_lost_trick_is_its_losers_alone() -> None:
+    """F1: a partner is judged by the tricks really taken; whoever lost one answers for it, if the pair is short then (3.9.12)."""
+    mountains = [
+        ([6, 4, 0], [0, 2, 0]), ([6, 0, 4], [0, 2, 0]), ([6, 1, 3], [0, 2, 0]), ([5, 5, 0], [2, 0, 0]), ([7, 3, 0], [0, 2, 4]),
+        ([10, 0, 0], [0, 6, 4]),
+    ]  # fmt: skip
+    for tricks, mountain in mountains:
+        assert one("sochi", 3, game("6S", PAIR, *tricks, dealer=2, **LOOKED))["mountain"] == mountain, tricks
+    assert entries("sochi", 3, game("6S", PAIR, 6, 4, 0, **LOOKED)) == [
+        ("4.1.1", 0, "pool", 2), ("3.8.1.1", 1, "whists", 6), ("3.9.11.2", 1, "mountain", 2)
+    ]  # fmt: skip
+
+
+def test_3_9_12_decision_25_tricks_are_lost_one_after_another() -> None:
+    """An overtrick of the pair covers what is lost first; what is lost after it is answered for by its loser (3.9.12)."""
+    both = [{"rule": "3.9.11.2", "seat": 2}, {"rule": "3.9.11.2", "seat": 1}]
+    assert one("sochi", 3, game("7S", PAIR, 7, 2, 1, infractions=both))["mountain"] == [0, 4, 0]
+    assert one("sochi", 3, game("7S", PAIR, 8, 1, 1, infractions=both))["mountain"] == [0, 4, 4]
+
+
+def test_3_9_12_decision_25_above_seven_the_first_answers_for_his_own() -> None:
+    """The second whister of an eight answers for no trick that the first has lost (FN59, 3.9.12)."""
+    deal = game("8S", PAIR, 9, 1, 0, **LOOKED)
+    assert one("sochi", 3, deal)["mountain"] == [0, 6, 0]
+    assert one(FIRST_VERSION, 3, deal)["mountain"] == [0, 0, 6]
+
+
+@pytest.mark.parametrize(("school", "mountain"), [("own_half", [4, 2, 0]), ("below_half", [4, 0, 0]), ("capped", [4, 0, 0])])
+def test_3_9_12_decision_25_a_school_that_asks_each_for_his_half(school: str, mountain: list[int]) -> None:
+    """Where each answers for a half whatever the pair has, a lost trick is missing from its loser's half (3.9.12)."""
+    deal = game("6S", PAIR, 4, 2, 4, **LOOKED)
+    assert one({"preset": "sochi", "pair_6_7": school}, 3, deal)["mountain"] == mountain
+
+
+def test_decision_28_version_1_keeps_the_pairs_lost_trick() -> None:
+    """In version 1 a lost trick was the pair's, and the partner who had less than half answered for it."""
+    assert one(FIRST_VERSION, 3, game("6S", PAIR, 6, 4, 0, **LOOKED))["mountain"] == [0, 0, 4]
+
+
 def test_3_9_18_a_whister_with_a_wrong_hand_misses_two_or_what_was_proved() -> None:
     """Two missing tricks at least, more if they were proved; who is right answers for nothing (3.9.18)."""
     for proved, missing in ((None, 2), (1, 2), (3, 3)):

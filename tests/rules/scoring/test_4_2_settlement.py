@@ -85,6 +85,34 @@ def test_decision_16_rounding(net: tuple[Fraction, ...], shown: tuple[int, ...])
     assert rounded(net) == shown
 
 
+THIRDS = (Fraction(1, 3), Fraction(1, 3), Fraction(-2, 3))
+
+
+@pytest.mark.parametrize(("first", "shown"), [(0, (1, 0, -1)), (1, (0, 1, -1)), (2, (0, 0, 0))])
+def test_decision_16_of_equals_the_first_clockwise(first: int, shown: tuple[int, ...]) -> None:
+    """F10: among equally rounded seats the one is corrected that comes first clockwise from a seat (Decision 16)."""
+    assert rounded(THIRDS, first) == shown
+
+
+def test_decision_16_no_seat_gains_by_its_number() -> None:
+    """F10: over a round of dealers each seat gains and loses by rounding equally; the last deal's dealer comes last (Decision 16)."""
+    sheet = Sheet((0,) * 3, (0,) * 3, ((0, Fraction(1, 3), 0), (0, 0, Fraction(1, 3)), (Fraction(1, 3), 0, 0)))
+    assert settle(PRESETS["sochi"], None, sheet).net == (0, 0, 0)
+    high = Sheet((0,) * 4, (0, 0, 0, 1), ((0,) * 4,) * 4)  # each of three wins 2.5 and is shown 3, the fourth loses 7.5 and is shown -8
+    exact = settle(PRESETS["sochi"], None, high).net
+    shown = [settle(PRESETS["sochi"], None, high, dealer).rounded for dealer in range(4)]
+    assert shown == [(3, 2, 3, -8), (3, 3, 2, -8), (2, 3, 3, -8), (2, 3, 3, -8)]
+    assert exact == (Fraction(5, 2), Fraction(5, 2), Fraction(5, 2), Fraction(-15, 2))
+    assert settle(PRESETS["sochi"], None, high).rounded == (2, 3, 3, -8)  # where nobody has dealt, the lowest seat
+
+
+def test_decision_28_in_version_1_the_lowest_seat_is_corrected() -> None:
+    """Whoever dealt, a pulka of version 1 is rounded as it always was (Decision 28)."""
+    high = Sheet((0,) * 4, (0, 0, 0, 1), ((0,) * 4,) * 4)
+    first = resolve({"preset": "sochi", "version": 1})
+    assert {settle(first, None, high, dealer).rounded for dealer in (None, 0, 1, 2, 3)} == {(2, 3, 3, -8)}
+
+
 def test_4_2_14_without_a_target_the_largest_pool_counts() -> None:
     """Only the differences of the pools matter when there is no target (4.2.14)."""
     sheet = Sheet((3, 0, 1), (0, 0, 0), ((0,) * 3,) * 3)

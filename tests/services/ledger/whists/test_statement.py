@@ -93,6 +93,18 @@ async def test_a_correction_is_a_further_transaction(site, log):
     assert [Fraction(line["payment"]) for line in shown["results"]] == [Fraction(one, 10) for one in rounded(now)]
 
 
+@pytest.mark.parametrize("version", [1, 2])
+async def test_decision_16_of_equals_the_seat_left_of_the_last_dealer(site, log, connection, version):
+    """F10: a corrected result is rounded as the settlement is: whoever dealt last comes last, in version 1 seat 2; the audit agrees."""
+    played = await settled(log, 75, convention={"preset": "sochi", "version": version})
+    net, dealer = exact(played.pulka.settlement["net"]), played.pulka.last_dealer
+    await played.correct(*(str(now - then) for now, then in zip((Fraction(1, 3), Fraction(1, 3), Fraction(-2, 3)), net, strict=True)))
+    shown = await site.read(played, "/statement")
+    first = 0 if version == 1 else (dealer + 1) % 3
+    assert [line["rounded"] for line in shown["results"]] == [[1, 0, -1], [0, 1, -1], [0, 0, 0]][first]
+    assert (await verify_table(log, played.address, connection))["problems"] == []
+
+
 async def test_an_annulment_takes_everything_back(site, log):
     """Settlement and corrections are reversed by one transaction; what stands is nothing, and the sheet stays what was played."""
     played = await settled(log, 74, **STAKE)
