@@ -41,13 +41,21 @@ class NewImport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     visibility: Literal["public", "private"] = "public"
 
 
-class Imported(msgspec.Struct, frozen=True):
-    """Where it is to be found from now on, in the books of the ledger."""
+class AnnulledSince(msgspec.Struct, frozen=True):
+    """Who annulled the pulka after it was written down, and why."""
+
+    author: str
+    reason: str
+
+
+class Imported(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Where it is to be found from now on, in the books of the ledger; `annulled`, of a repeat: it counts for nothing by now (4.2.16)."""
 
     table_id: str
     revision: int
     position: str
     hash: str
+    annulled: AnnulledSince | None = None
 
 
 def import_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
@@ -70,7 +78,9 @@ def import_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         table_id = id_of(author.sender.key)
         request = request_of(at.keys, table_id, author.sender, _encode(data))
         done = await _recorded(at.tables, table_id, event, request)
-        return Imported(table_id, done.loaded.revision, done.recorded.position, done.hash)
+        since = (await at.tables.load(table_id, at_leader=True)).state.pulka.annulled
+        annulled = None if since is None else AnnulledSince(since.author, since.reason)
+        return Imported(table_id, done.loaded.revision, done.recorded.position, done.hash, annulled)
 
     return [record]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import os
 import secrets
 import stat
 import sys
 import time
-from contextlib import aclosing
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
 from pathlib import Path
 from typing import IO, Any, Final, get_args
 
@@ -72,13 +74,14 @@ def export(  # noqa: PLR0913 - a parameter an option
         _told_of_nobody(player, asyncio.run(_through(fetch, writer, sys.stdout.buffer)))
         return
     partial = out.with_name(out.name + PARTIAL)
-    try:
-        rows = asyncio.run(_collected(fetch, partial, what, player, resume=resume))
-    except BaseException:
-        if partial.exists() and not partial.stat().st_size:
-            partial.unlink()  # nothing came, so there is nothing to go on with
-        raise
-    _converted(partial, writer, out)
+    with _held(partial, resume=resume):
+        try:
+            rows = asyncio.run(_collected(fetch, partial, what, player, resume=resume))
+        except BaseException:
+            if partial.exists() and not partial.stat().st_size:
+                partial.unlink()  # nothing came, so there is nothing to go on with
+            raise
+        _converted(partial, writer, out)
     _told_of_nobody(player, rows)
     if as_json:
         click.echo(msgspec.json.encode({"file": str(out), "what": what, "player": player, "format": form, "rows": rows}))
@@ -130,6 +133,39 @@ def _require_free(out: Path, *, resume: bool) -> None:
         left = out.with_name(out.name + PARTIAL).exists()  # the whole file took its name, and its part was not removed yet
         told = f"; if it is that export, whole, {out.name + PARTIAL} can go" if resume and left else ""
         raise CannotStart(f"{out} exists; an export is not written over anything{told}")
+
+
+@contextmanager
+def _held(partial: Path, *, resume: bool) -> Iterator[None]:
+    """`partial` is this run's alone. Raises `CannotStart`: an earlier run left it, or another writes it."""
+    try:
+        handle = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | (0 if resume else os.O_EXCL), 0o666)
+    except FileExistsError:
+        raise CannotStart(_WRITTEN.format(partial) if _is_held(partial) else _LEFT.format(partial)) from None
+    with os.fdopen(handle, "rb"):
+        if not _took(handle):
+            raise CannotStart(_WRITTEN.format(partial))
+        if not partial.exists() or partial.stat().st_ino != os.fstat(handle).st_ino:
+            raise CannotStart(f"another export has finished {partial} meanwhile")
+        yield
+
+
+def _is_held(partial: Path) -> bool:
+    """Whether a run has it now."""
+    try:
+        with partial.open("rb") as file:
+            return not _took(file.fileno())
+    except FileNotFoundError:
+        return False
+
+
+def _took(handle: int) -> bool:
+    """Take the lock of an open file, which falls with the process; false where another has it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 async def _through(fetch: Fetch, form: Form, out: IO[bytes]) -> int:
@@ -246,4 +282,6 @@ class _Gathered:
 
 
 _NOWHERE: Final = Place((0,) * 8)  # neither CSV nor Parquet tells places
+_LEFT: Final = "{} was left by an earlier run: --resume goes on with it, or remove it"
+_WRITTEN: Final = "another `pulka export` is writing {} now; wait for it, or give another --out"
 _NOT_OURS: Final = "{} is no interrupted export; remove it, or leave --resume out"

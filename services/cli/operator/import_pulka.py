@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import secrets
+import sys
 import time
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ import click
 import httpx
 import msgspec
 
-from services.cli.console.documents import document_or_exit, exit_unread
+from services.cli.console.documents import REFUSED, document_or_exit, exit_unread
 from services.cli.console.server_url import BY_DEFAULT, SERVER_URL, server_away, server_named
 from services.cli.operator.token import BAD_NAME, NAME
 from shared.rules.language.refusal import Malformed
@@ -43,7 +44,7 @@ def import_command(file: str, seats: str | None, url: str | None, name: str, key
     """Record the pulka in FILE ("-": standard input), a score file as `pulka score` reads it.
 
     It gets a table of its own, with sheet, deals and settlement, marked as recorded; it changes no rating. Needs the master keys of the
-    server's home.
+    server's home. Exit status 1: it was recorded before, and annulled since.
     """
     if NAME.fullmatch(name) is None:
         raise click.BadParameter(BAD_NAME, param_hint="--name")
@@ -61,8 +62,13 @@ def import_command(file: str, seats: str | None, url: str | None, name: str, key
     answer = _sent(settings, server_named(url, os.environ), name, key or _key_of(text, players), body)
     if as_json:
         click.echo(msgspec.json.encode(answer))
-    else:
+    elif (annulled := answer.get("annulled")) is None:
         click.echo(answer["table_id"])
+    else:
+        told = f"recorded already, and annulled since by {annulled['author']}: {annulled['reason']}"
+        click.echo(f"{answer['table_id']} was {told}; another --key records it once more", err=True)
+    if answer.get("annulled") is not None:
+        sys.exit(REFUSED)
 
 
 def _key_of(text: bytes, players: tuple[str, ...]) -> str:

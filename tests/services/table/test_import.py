@@ -199,3 +199,13 @@ async def test_a_deal_too_many_is_named_by_its_code(club):
 async def test_a_key_is_needed(club):
     """Without `Idempotency-Key` nothing is recorded: a repeat could not be told from a second pulka."""
     assert (await club.record(key=None)).json()["code"] == "idempotency_key_missing"
+
+
+async def test_4_2_16_a_repeat_says_that_it_was_annulled_since(club):
+    """F35: the same answer as the first time, and who annulled the pulka and why; before that nothing of the kind."""
+    first = (await club.record(seats=SEATS)).json()
+    assert "annulled" not in (await club.record(seats=SEATS)).json()
+    headers = {"Authorization": f"Bearer {club.operator}", "Idempotency-Key": "a1"}
+    done = await club.client.post(f"/v1/tables/{first['table_id']}/annulment", json={"reason": "entered twice"}, headers=headers)
+    assert done.status_code == 200, done.text
+    assert (await club.record(seats=SEATS)).json() == first | {"annulled": {"author": "operator:desk", "reason": "entered twice"}}

@@ -129,3 +129,16 @@ def test_a_server_that_refuses_or_is_away_is_told(run, tmp_path):
         assert str(refused.exception).endswith("malformed at seats[0]: the lobby knows no such player")
     assert isinstance(run(FILE, "--url", "http://127.0.0.1:1").exception, ServersUnreachable)
     assert isinstance(run(FILE, home=tmp_path / "nowhere").exception, CannotStart)
+
+
+def test_4_2_16_a_pulka_that_was_annulled_since_is_said_to_be(run):
+    """F35: the same file again, after its pulka was annulled: recorded and annulled, by whom and why, and status 1; no bare id."""
+    annulled = {"author": "operator:desk", "reason": "entered twice"}
+    with Server("201 Created", ANSWER | {"annulled": annulled}) as server:
+        told = run(FILE, "--url", server.url)
+        assert (told.exit_code, told.stdout) == (1, "")
+        assert told.stderr.count("\n") == 1
+        for words in (ANSWER["table_id"], "recorded already", "annulled", "operator:desk", "entered twice", "--key"):
+            assert words in told.stderr
+        as_json = run(FILE, "--url", server.url, "--json")
+        assert (as_json.exit_code, json.loads(as_json.stdout)["annulled"]) == (1, annulled)

@@ -15,6 +15,7 @@ import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
 
+from services.cli.operator import export as export_module
 from services.cli.operator import export_source
 from services.cli.operator.export import export
 from services.ledger.exports import export_rows
@@ -250,3 +251,41 @@ def test_parquet_is_not_written_to_a_terminal():
     os.close(terminal)
     os.close(ours)
     assert (done.returncode, "--out FILE" in done.stderr) == (2, True)
+
+
+async def test_what_an_earlier_run_left_is_not_written_over(played, command, tmp_path):
+    """F39: a FILE.part without --resume is refused, with both ways out, and stays as it is; with --resume it is gone on with."""
+    assert played
+    out, part = tmp_path / "file", tmp_path / "file.part"
+    await command("entries", "--out", out)
+    whole = out.read_bytes()
+    out.unlink()
+    lines = [line async for line in export_source.from_database(_settings(command), "entries", None)(None)]
+    part.write_bytes(b"".join(lines[:3]))
+    for form in ("ndjson", "csv"):
+        refused = await command("entries", "--out", out, "--format", form)
+        assert isinstance(refused.exception, CannotStart)
+        assert (refused.exception.exit_code, str(refused.exception)) == (
+            2,
+            f"{part} was left by an earlier run: --resume goes on with it, or remove it",
+        )
+        assert (part.read_bytes(), out.exists()) == (b"".join(lines[:3]), False)
+    assert (await command("entries", "--out", out, "--resume")).exit_code == 0
+    assert (out.read_bytes(), part.exists()) == (whole, False)
+
+
+@pytest.mark.parametrize("more", [(), ("--resume",)])
+async def test_of_two_at_once_one_is_told(played, command, tmp_path, more):
+    """F39: while one run writes FILE.part another one for the same FILE ends with a sentence and status 2, and disturbs nothing."""
+    assert played
+    out, part = tmp_path / "file", tmp_path / "file.part"
+    with export_module._held(part, resume=False):
+        refused = await command("entries", "--out", out, *more)
+        assert isinstance(refused.exception, CannotStart)
+        assert (refused.exception.exit_code, str(refused.exception)) == (
+            2,
+            f"another `pulka export` is writing {part} now; wait for it, or give another --out",
+        )
+        assert part.exists()
+    assert (await command("entries", "--out", out, "--resume")).exit_code == 0
+    assert not part.exists()
