@@ -11,9 +11,9 @@ from rich.cells import cell_len, set_cell_size
 from services.ledger.sheet.drawn_sheet import names_shown, number, signed, state
 from services.ledger.sheet.paper import SIDES
 from services.ledger.sheet.running_totals import MOUNTAIN, POOL, WHISTS, Field, clockwise, running_totals
-from services.ledger.sheet.sheet_words import deals_counted, whists_field, word
+from services.ledger.sheet.sheet_words import whists_field, word
 from shared.rules.language.amount import Amount
-from shared.rules.score_files.scorer_words import Lang
+from shared.rules.score_files.scorer_words import Lang, deals_counted
 
 NARROW: Final = 80  # columns, where nobody tells how many there are
 LEAST, MOST = 22, 44  # characters inside a player's box: three fit side by side into 80 columns; more than that only tears a line apart

@@ -12,12 +12,12 @@ import httpx
 
 from services.cli.console.documents import STDIN, read_document
 from services.cli.console.server_url import server_away, server_named
-from services.ledger.sheet.sheet_words import word
 from shared.events.address import is_id
 from shared.rules.convention.options import resolve
 from shared.rules.language.documents import convert
 from shared.rules.language.refusal import Malformed
 from shared.rules.score_files.kept_sheet import due
+from shared.rules.score_files.players_called import called
 from shared.rules.score_files.recorded_deal import DealDocument, read_deal
 from shared.rules.score_files.score_file import StartDocument, scored, scored_document, standing_at
 from shared.rules.score_files.scorer_words import Lang
@@ -45,7 +45,7 @@ class SheetSource(NamedTuple):
 
     def named(self, lang: Lang) -> list[str] | None:
         """The names, with the seat for one that is not known; None where nobody's is."""
-        return None if self.names is None else [name or word(lang, "seat", seat=seat) for seat, name in enumerate(self.names)]
+        return None if self.names is None else [player.who for player in called(lang, len(self.names), self.names)]
 
 
 def source_named(named: str, url: str | None, token: str | None) -> SheetSource:
@@ -58,7 +58,7 @@ def source_named(named: str, url: str | None, token: str | None) -> SheetSource:
     if named != STDIN and not Path(named).exists():
         raise Malformed("", f"{named}: {os.strerror(errno.ENOENT)}; nor is it the id of a table")
     pulka = scored(read_document(named))
-    return SheetSource(scored_document(pulka), as_played(pulka), None)
+    return SheetSource(scored_document(pulka), as_played(pulka), None if pulka.names is None else list(pulka.names))
 
 
 class ServerRefused(CannotStart):

@@ -41,9 +41,8 @@ def whatif(source: str, convention: str, url: str | None, token: str | None, lan
         carried = {name: found.score[name] for name in CARRIED if name in found.score}
         click.echo(msgspec.json.encode(what_if_document(compared, said) | carried))
         return
-    name = said if isinstance(said, str) else msgspec.json.encode(said).decode()
     language = cast("Lang", lang)
     names = found.named(language)
-    click.echo("\n".join(compared_lines(compared, name, language, names)))
+    click.echo("\n".join(compared_lines(compared, language, found.names)))
     if (since := drawn_since(found.score, names_shown(names, found.pulka.players, language), language)) is not None:
         Console().print(since)

@@ -13,9 +13,10 @@ from services.ledger.sheet.lettering import Placed, set_in, shortened, width_of
 from services.ledger.sheet.paper import MIDDLE, Paper, paper
 from services.ledger.sheet.polygons import Point
 from services.ledger.sheet.running_totals import MOUNTAIN, POOL, Field, Totals, running_totals
-from services.ledger.sheet.sheet_words import deals_counted, whists_field, word
+from services.ledger.sheet.sheet_words import whists_field, word
 from shared.rules.language.amount import Amount, written
-from shared.rules.score_files.scorer_words import Lang
+from shared.rules.score_files.players_called import called
+from shared.rules.score_files.scorer_words import Lang, deals_counted
 
 MARGIN: Final = 60.0  # around the paper, for names and results
 BARE: Final = 24.0  # above it where nobody sits there
@@ -58,7 +59,7 @@ def drawn_sheet(score: Mapping[str, Any], target: int | None = None, names: Sequ
 
 def names_shown(names: Sequence[str] | None, players: int, lang: Lang) -> list[str]:
     """What the players are called: by their names, or by their seats."""
-    return [word(lang, "seat", seat=seat) for seat in range(players)] if names is None else list(names)
+    return [player.who for player in called(lang, players, names)]
 
 
 def signed(whists: int) -> str:

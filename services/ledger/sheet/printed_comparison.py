@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from services.ledger.sheet.page import contract_told, table, text, with_minus
-from services.ledger.sheet.sheet_words import convention_name, word
+from services.ledger.sheet.sheet_words import word
+from shared.rules.score_files.players_called import called
 from shared.rules.score_files.scorer_words import Lang, signed
 from shared.rules.score_files.what_if import Compared
 from shared.rules.score_files.what_if_words import deal_lines, ending_line, head_lines
@@ -14,8 +15,9 @@ from shared.rules.score_files.what_if_words import deal_lines, ending_line, head
 def comparison(compared: Compared, names: Sequence[str], lang: Lang) -> Iterator[str]:
     """What is compared, when it would have ended, the results side by side, and every deal."""
     yield f"<section><h2>{text(word(lang, 'comparison'))}</h2>"
-    for line in (*head_lines(compared, convention_name(lang, compared.convention.preset), lang), ending_line(compared, lang)):
+    for line in (*head_lines(compared, lang), ending_line(compared, lang)):
         yield f"<p>{text(line)}</p>"
+    players = called(lang, len(names), names)
     rows = [
         [text(name), text(with_minus(was)), text(with_minus(would)), f"<b>{text(signed(would - was))}</b>"]
         for name, was, would in zip(names, compared.was.rounded, compared.would_be.rounded, strict=True)
@@ -28,7 +30,7 @@ def comparison(compared: Compared, names: Sequence[str], lang: Lang) -> Iterator
             str(deal.number),
             text(contract_told(lang, deal.outcome)),
             "" if deal.outcome.declarer is None else text(names[deal.outcome.declarer]),
-            f"<ul>{''.join(f'<li>{text(line)}</li>' for line in deal_lines(deal, names, lang))}</ul>",
+            f"<ul>{''.join(f'<li>{text(line)}</li>' for line in deal_lines(deal, players, lang))}</ul>",
         ]
         for deal in compared.deals
     ]

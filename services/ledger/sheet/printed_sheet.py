@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from services.ledger.sheet.drawn_sheet import drawn_sheet, names_shown, signed, state
 from services.ledger.sheet.page import STYLE, contract_told, signed_text, table, text, with_minus
 from services.ledger.sheet.printed_comparison import comparison
-from services.ledger.sheet.sheet_words import convention_name, deals_counted, whists_on, word
+from services.ledger.sheet.sheet_words import whists_on, word
 from services.ledger.sheet.since_settled import SinceSettled, since_settled, standing, when
 from shared.rules.convention.options import PRESETS, Convention
 from shared.rules.convention.sources import differences
 from shared.rules.language.amount import Amount, written
 from shared.rules.score_files import scorer_words
-from shared.rules.score_files.scorer_words import Lang
+from shared.rules.score_files.convention_words import convention_name, option_name, option_value, pulka_title
+from shared.rules.score_files.entry_reasons import reason
+from shared.rules.score_files.players_called import called
+from shared.rules.score_files.scorer_words import Lang, deals_counted, rule_cited
 from shared.rules.score_files.what_if import Compared
 from shared.rules.scoring.outcome import DealOutcome
 
@@ -53,7 +54,7 @@ def printed_sheet(
     `compared`: `score` is what another convention makes of the deals, that of `terms`; each entry is told beside the one that was written.
     """
     shown = names_shown(names, len(score["sheet"]["pool"]), lang)
-    heading = word(lang, "heading", players=len(shown), convention=convention_name(lang, terms.convention.preset))
+    heading = pulka_title(lang, terms.convention, len(shown))
     heading += word(lang, "to", target=terms.target) if terms.target is not None else ""
     heading = heading if compared is None else word(lang, "as", heading=heading)
     since = since_settled(score, lang) if compared is None else None  # corrections are of the result as it was played
@@ -78,7 +79,8 @@ def printed_sheet(
 def said(lang: Lang, entry: Mapping[str, Any], names: Sequence[str]) -> str:
     """An entry in words, as HTML: whose column, how much, the rule and why."""
     column = whists_on(lang, names[entry["on"]]) if "on" in entry else word(lang, entry["column"])
-    why = f'<span class="rule">{text(scorer_words.reason_named(lang, entry["why"], names))} ({text(entry["rule"])})</span>'
+    why = reason(lang, entry["why"], called(lang, len(names), names))
+    why = f'<span class="rule">{text(why)} ({text(rule_cited(lang, entry["rule"]))})</span>'
     return f"{text(names[entry['seat']])}, {text(column)}: <b>{text(signed_text(entry['amount']))}</b>: {why}"
 
 
@@ -95,14 +97,10 @@ def _told(score: Mapping[str, Any], terms: PrintedTerms, lang: Lang) -> Iterator
     yield " · ".join(parts)
     preset = terms.convention.preset
     if found := differences(PRESETS[preset], terms.convention):
-        options = "; ".join(f"{line.option} {_value(line.value)}" for _, line in found)
+        options = "; ".join(f"{option_name(lang, line.option)}: {option_value(lang, line.option, line.value)}" for _, line in found)
         yield word(lang, "differs", preset=convention_name(lang, preset), options=options)
     if "kept" in score:
         yield word(lang, "kept_why")
-
-
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _settlement(score: Mapping[str, Any], names: Sequence[str], lang: Lang, *, changed: bool) -> Iterator[str]:
@@ -156,7 +154,11 @@ def _deal(wrote: Mapping[str, Any], deal: PrintedDeal, names: Sequence[str], lan
 def _infractions(deals: Sequence[PrintedDeal], names: Sequence[str], lang: Lang) -> Iterator[str]:
     """What went wrong at the table, deal by deal: the rule, who, and the words of a ruling."""
     rows = [
-        [str(deal.number), text(word(lang, "of", rule=one.rule, name=names[one.seat])), text(one.reason)]
+        [
+            str(deal.number),
+            text(word(lang, "of", rule=rule_cited(lang, one.rule), name=names[one.seat])),
+            text(reason(lang, one.reason, called(lang, len(names), names))),
+        ]
         for deal in deals
         for one in deal.outcome.infractions
     ]

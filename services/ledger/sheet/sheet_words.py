@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from shared.rules.score_files.scorer_words import Lang, counted_noun
+from shared.rules.score_files.players_called import called, is_seat
+from shared.rules.score_files.scorer_words import Lang
 
 WORDS: Final[dict[Lang, dict[str, str]]] = {
     "en": {
-        "seat": "seat {seat}",
         "pool": "pool",
         "mountain": "mountain",
         "whists": "on {name}",
@@ -22,7 +22,6 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "whists_on": "{name} {amount}",
         "none": "none",
         "result": "result",
-        "heading": "Pulka of {players}, {convention}",
         "stake": "a whist at {stake}",
         "differs": "differs from {preset} in: {options}",
         "as_of": "as of {at} UTC",
@@ -74,7 +73,6 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "printed": "Amounts are exact. Numbers in brackets are rules of the Code of Preferans.",
     },
     "ru": {
-        "seat": "место {seat}",
         "pool": "пуля",
         "mountain": "гора",
         "whists": "на: {name}",
@@ -88,26 +86,25 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "whists_on": "{name} {amount}",
         "none": "нет",
         "result": "итог",
-        "heading": "Пулька на {players}, {convention}",
         "stake": "вист по {stake}",
-        "differs": "отличия от {preset}: {options}",
-        "as_of": "на {at} UTC",
+        "differs": "условия: {preset}, но {options}",
+        "as_of": "на {at} по Гринвичу",
         "section": "часть {number} из {count}, сдачи с {first}-й",
         "deals": "Сдачи",
         "deal": "сдача",
         "dealer": "сдаёт",
         "declarer": "играет",
-        "contract": "контракт / результат",
-        "calls": "слова",
+        "contract": "заказ / результат",
+        "calls": "вистование",
         "tricks": "взятки",
         "entries": "записи",
         "misere": "мизер",
         "all_pass": "распасовка",
-        "no_contract": "без контракта",
+        "no_contract": "до заказа не дошло",
         "dark": "втёмную",
         "shared": "пополам со сдающим",
-        "conceded": "без всех",
-        "without_three": "без трёх",
+        "conceded": "сдался без всех",
+        "without_three": "уход без трёх",
         "whist": "вист",
         "pass": "пас",
         "half": "полвиста",
@@ -125,13 +122,13 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
         "kept": "Как записали игроки",
         "kept_why": "Игроки ведут эту запись сами (4.2.4): на рисунке то, что они записали, в сдачах то, что причиталось.",
         "as": "{heading}: те же сдачи",
-        "comparison": "Как есть и как там",
-        "was": "как есть",
-        "would": "там",
+        "comparison": "По своим условиям и по другим",
+        "was": "по своим",
+        "would": "по другим",
         "difference": "разница",
         "corrections": "После расчёта",
-        "author": "кто",
-        "reason": "почему",
+        "author": "кем",
+        "reason": "за что",
         "stands": "итог теперь",
         "stands_whole": "теперь целыми вистами",
         "owed": "к уплате теперь, вист по {stake}",
@@ -142,49 +139,18 @@ WORDS: Final[dict[Lang, dict[str, str]]] = {
 }
 
 
-SEATS: Final = 5  # at the largest table
-
-#: Conventions that have a name of their own in a language; others are called as in documents.
-CONVENTIONS: Final[dict[Lang, dict[str, str]]] = {
-    "en": {},
-    "ru": {
-        "sochi": "сочинка",
-        "leningrad": "ленинградка",
-        "rostov": "ростов",
-        "classic": "классика",
-        "code": "по Кодексу",
-        "federation": "федерация",
-    },
-}
-
-
-def convention_name(lang: Lang, preset: str) -> str:
-    """What players call a convention."""
-    return CONVENTIONS[lang].get(preset, preset)
-
-
 def whists_on(lang: Lang, name: str) -> str:
     """Whose whists an entry is: "on Vera"; in Russian "висты на игрока Вера", a name not being declined, or "висты на место 2"."""
-    if lang == "en":
-        return word(lang, "whists", name=name)
-    return f"висты на {name if _is_seat(lang, name) else f'игрока {name}'}"
+    on = called(lang, 1, [name])[0].on
+    return word(lang, "whists", name=on) if lang == "en" else f"висты на {on}"
 
 
 def whists_field(lang: Lang, name: str) -> str:
     """What stands on a field of whists, as short as can be: "on Vera"; "на: Вера", "на место 2"."""
     told = word(lang, "whists", name=name)
-    return told.replace(":", "", 1) if _is_seat(lang, name) else told
-
-
-def _is_seat(lang: Lang, name: str) -> bool:
-    return any(name == word(lang, "seat", seat=seat) for seat in range(SEATS))
+    return told.replace(":", "", 1) if is_seat(name) else told
 
 
 def word(lang: Lang, key: str, **parts: object) -> str:
     """The word or phrase `key` with its parts."""
     return WORDS[lang][key].format_map(parts)
-
-
-def deals_counted(lang: Lang, count: int) -> str:
-    """How many deals: "1 deal", "5 deals"; "1 сдача", "2 сдачи", "5 сдач"."""
-    return f"{count} deal{'' if count == 1 else 's'}" if lang == "en" else counted_noun(count, "сдача", "сдачи", "сдач")

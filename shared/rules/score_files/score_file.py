@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -10,6 +11,7 @@ from shared.rules.convention.options import Convention, resolve
 from shared.rules.deck.seats import FEWEST, MOST
 from shared.rules.language.amount import Amount
 from shared.rules.language.documents import convert, decode
+from shared.rules.language.names import read_name
 from shared.rules.language.refusal import Malformed
 from shared.rules.score_files.kept_sheet import differences
 from shared.rules.score_files.recorded_deal import DealDocument, read_deal
@@ -35,7 +37,7 @@ class StartDocument(SheetDocument, frozen=True, forbid_unknown_fields=True):
 
 
 class ScoreFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A score file; `convention` is resolved apart."""
+    """A score file; `convention` is resolved apart. `names`: what the players are called, by seat; they decide nothing."""
 
     convention: str | dict[str, Any]
     players: Annotated[int, msgspec.Meta(ge=FEWEST, le=MOST)]
@@ -43,6 +45,7 @@ class ScoreFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     target: Points | None = None
     start: StartDocument | None = None
     stake: Number | None = None
+    names: tuple[str, ...] | None = None
     format: Literal[1] = 1  # the only one there has been
 
 
@@ -60,7 +63,7 @@ class ScoredDeal(msgspec.Struct, frozen=True):
 
 
 class Scored(msgspec.Struct, frozen=True):
-    """A whole file, scored; `stake` is the agreed worth of a whist (4.2.13), None where nothing is agreed."""
+    """A whole file, scored; `stake` is the agreed worth of a whist (4.2.13), None where nothing is agreed; `names` are by seat."""
 
     convention: Convention
     players: int
@@ -68,6 +71,7 @@ class Scored(msgspec.Struct, frozen=True):
     stake: Amount | None
     start: Standing
     deals: tuple[ScoredDeal, ...]
+    names: tuple[str, ...] | None = None
 
     @property
     def end(self) -> Standing:
@@ -94,6 +98,7 @@ def scored(document: object, *, stored: bool = False) -> Scored:
     file = decode(document, ScoreFile) if isinstance(document, (bytes, str)) else convert(document, ScoreFile)
     convention = resolve(file.convention, file.target)
     stake = None if file.stake is None else read_stake(file.stake, "stake")
+    names = None if file.names is None else tuple(_names(file.names, file.players))
     start = standing = standing_at(file.start, file.players, convention)
     written: list[ScoredDeal] = []
     for index, deal in enumerate(file.deals):
@@ -106,7 +111,15 @@ def scored(document: object, *, stored: bool = False) -> Scored:
         kept = None if deal.kept is None else read_sheet(deal.kept, file.players, f"{path}.kept")
         written.append(_scored(convention, file.target, standing, outcome, kept))
         standing = written[-1].after
-    return Scored(convention, file.players, file.target, stake, start, tuple(written))
+    return Scored(convention, file.players, file.target, stake, start, tuple(written), names)
+
+
+def _names(names: tuple[str, ...], players: int) -> Iterator[str]:
+    """One a seat, as a player may be called. Raises `Malformed`."""
+    if len(names) != players:
+        raise Malformed("names", f"has {len(names)} values, must have {players}")
+    for seat, name in enumerate(names):
+        yield read_name(name, f"names[{seat}]")
 
 
 def _scored(convention: Convention, target: int | None, before: Standing, outcome: DealOutcome, kept: Sheet | None) -> ScoredDeal:

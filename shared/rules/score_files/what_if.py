@@ -41,7 +41,10 @@ class PlayedDeal(msgspec.Struct, frozen=True):
 
 
 class PlayedPulka(msgspec.Struct, frozen=True):
-    """A pulka, or a section of one, with `start` before its first deal and `sheet` after its last; `stake` is what a whist is worth."""
+    """A pulka, or a section of one, with `start` before its first deal and `sheet` after its last; `stake` is what a whist is worth.
+
+    `names`: what the players are called, by seat, where the file tells.
+    """
 
     convention: Convention
     players: int
@@ -51,6 +54,7 @@ class PlayedPulka(msgspec.Struct, frozen=True):
     deals: tuple[PlayedDeal, ...]
     sheet: Sheet
     closed: bool
+    names: tuple[str, ...] | None = None
 
 
 class Remark(msgspec.Struct, frozen=True):
@@ -134,7 +138,9 @@ def as_played(pulka: Scored) -> PlayedPulka:
         PlayedDeal(number, deal.outcome, deal.entries[: len(deal.entries) - len(deal.kept or ())])
         for number, deal in enumerate(pulka.deals, 1)
     )
-    return PlayedPulka(pulka.convention, pulka.players, pulka.target, pulka.stake, pulka.start, deals, pulka.end.sheet, pulka.closed)
+    return PlayedPulka(
+        pulka.convention, pulka.players, pulka.target, pulka.stake, pulka.start, deals, pulka.end.sheet, pulka.closed, pulka.names
+    )
 
 
 def what_if(pulka: PlayedPulka, other: Convention) -> Compared:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
-
-import msgspec
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
 
 from shared.rules.convention.sources import differences
 from shared.rules.language.amount import Amount, written
-from shared.rules.score_files.scorer_words import Lang, contract, reason_named, signed
+from shared.rules.score_files.convention_words import convention_played, option_name, option_value, pulka_title
+from shared.rules.score_files.entry_reasons import reason
+from shared.rules.score_files.players_called import Called, called, called_in_deal
+from shared.rules.score_files.scorer_words import Lang, contract, counted_noun, rule_cited, signed
 from shared.rules.score_files.tournament_column import contract_and_result
 from shared.rules.score_files.what_if import Compared, ComparedDeal, Pair, Remark
 from shared.rules.scoring.outcome import DealOutcome
@@ -41,7 +43,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "no_talon_worth": "There talon cards are worth whists, and no deal tells what its talon was worth: none are written (3.4.11).",
         "time": "There a pulka is played to a time, {minutes} minutes: when it would have ended its deals do not tell.",
         # sentences
-        "title": "Pulka of {players}, {was}{target}: the same deals as {would}",
+        "title": "{was}{target}: the same deals as {would}",
         "to": ", to {target}",
         "taken": "Deals are taken as they were played; under other rules they might have been bid and played otherwise.",
         "options": "What differs: {options}.",
@@ -52,13 +54,13 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "nothing": "nothing is written",
         "pool": "{name}, pool",
         "mountain": "{name}, mountain",
-        "whists": "{name} on {on}",
+        "whists": "{name}, whists on {on}",
         "same": "{column}: {was}, the same",
         "changes": "{column}: {was} → {would} ({difference})",
         "none": "–",
         "sheet": "Sheet there:",
         "columns": "{name}: pool {pool}, mountain {mountain}{whists}",
-        "on": ", on {name} {whists}",
+        "on": ", whists on {name} {whists}",
         "settlement": "Settlement, as it is → there:",
         "result": "{name}: {was} → {would} ({difference})",
         "both_closed": "The pulka ends with deal {number} here and there.",
@@ -68,102 +70,108 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "misere": "misere",
         "all_pass": "all pass",
         "no_contract": "no contract",
-        "seat": "seat {seat}",
     },
     "ru": {
-        "talon_aside": "там не посчитать: карты прикупа взяли сдающему взяток: {tricks}, а прикуп там лежит в стороне (3.7.6.2)",
-        "ten_checked": "там не посчитать: десятерная там проверяется, а не вистуется, и как бы она сыграла, неизвестно (FN39)",
+        "talon_aside": "там не посчитать: прикуп взял сдающему {tricks}, а там он на распасовке не открывается (3.7.6.2)",
+        "ten_checked": "там не посчитать: десятерная там проверяется, а не вистуется, и как бы она сыграла, неизвестно (сн. 39)",
         "ten_whisted": "там не посчитать: десятерная там вистуется, и кто бы вистовал, неизвестно (3.5.3)",
-        "without_three": "там не посчитать: с {contract} там нельзя уйти без трёх (FN40)",
+        "without_three": "там не посчитать: с {contract} там нельзя уйти без трёх (сн. 40)",
         "half_whist": "там не посчитать: на {contract} там нет полвиста (3.8.7)",
         "dealer_whist": "там не посчитать: сдающий там не вистует (3.8.8)",
-        "stalingrad": "там не посчитать: шесть пик там вистуют оба (FN61)",
-        "impossible": "там не посчитать: {why}",
+        "stalingrad": "там не посчитать: шесть пик там вистуют оба, Сталинград (сн. 61)",
+        "impossible": "там не посчитать: такого исхода там не бывает{rules}",
         "no_dark": "там не играют втёмную: посчитано, как если бы это было сказано в открытую (3.3.19)",
         "no_shared_misere": "мизер там не делят: посчитано всё же пополам (3.6.9)",
-        "exit_level": "{contract} там нельзя было заявить: после распасовок подряд ({in_row}) торговля начинается с {level} (3.7.8)",
-        "first_hand_half": "первая рука там не могла уйти за полвиста (3.8.14)",
-        "pass_return": "спасовавший там не мог вернуть вист на {contract} (3.8.8.1)",
-        "ruling": "что присуждено в числах, остаётся как присуждено",
+        "exit_level": "{contract} там заявить нельзя: из распасовок ({in_row}) выходят не ниже чем с {level} (3.7.8)",
+        "first_hand_half": "с виста на полвиста там не уходят (3.8.14)",
+        "pass_return": "вернуть вист на {contract} там нельзя (3.8.8.1)",
+        "ruling": "что присудил судья, остаётся как присуждено",
         "start": "Что стояло на бумаге до первой сдачи, то же самое.",
         "talon_leads": "На распасовке там ходят с прикупа: эти сдачи сыграли бы иначе (3.7.6.1).",
-        "talon_lies": "На распасовке прикуп там лежит в стороне: эти сдачи сыграли бы иначе (3.7.6.2).",
-        "opening_rounds": "Там пулька начинается с вынужденных распасовок ({rounds}), здесь их не играли (3.7.9).",
-        "no_talon_worth": "Там карты прикупа стоят вистов, а сколько стоил прикуп, ни одна сдача не говорит: не пишутся (3.4.11).",
-        "time": "Там играют на время, {minutes} мин: когда пулька кончилась бы, по сдачам не сказать.",
-        "title": "Пулька на {players}, {was}{target}: те же сдачи, как {would}",
+        "talon_lies": "На распасовке прикуп там не открывается: эти сдачи сыграли бы иначе (3.7.6.2).",
+        "opening_rounds": "Там пулька начинается с распасовок втёмную, {rounds}; здесь их не играли (3.7.9).",
+        "no_talon_worth": "Там за прикуп пишут премию, а какой был прикуп, в сдачах не записано: премии нет (3.4.11).",
+        "time": "Там играют на время, {minutes} минут: когда пулька кончилась бы, по сдачам не сказать.",
+        "title": "{was}{target}. Те же сдачи, если бы играли {would}.",
         "to": ", до {target}",
-        "taken": "Сдачи взяты, как они сыграны; по другим правилам их могли бы заказать и сыграть иначе.",
+        "taken": "Сдачи взяты как сыграны; по другим правилам их могли бы и заказать, и сыграть иначе.",
         "options": "Чем отличается: {options}.",
-        "no_options": "Условия не отличаются ничем.",
-        "deal": "Сдача {number}: {played}",
+        "no_options": "Условия те же самые.",
+        "deal": "Сдача {number}, сдаёт {dealer}: {played}",
         "plays": "{name}, {column}",
         "over": "пулька кончилась бы до неё",
         "nothing": "ничего не пишется",
         "pool": "{name}, пуля",
         "mountain": "{name}, гора",
-        "whists": "{name}, на: {on}",
+        "whists": "{name}, висты на {on}",
         "same": "{column}: {was}, так же",
         "changes": "{column}: {was} → {would} ({difference})",
         "none": "–",
         "sheet": "Роспись там:",
         "columns": "{name}: пуля {pool}, гора {mountain}{whists}",
-        "on": ", на {name} {whists}",
-        "settlement": "Расчёт, как есть → там:",
+        "on": ", висты на {name} — {whists}",
+        "settlement": "Расчёт, по своим условиям → там:",
         "result": "{name}: {was} → {would} ({difference})",
         "both_closed": "Пулька кончается сдачей {number} и здесь, и там.",
         "earlier": "Там она кончилась бы сдачей {would}, а не {was}; сдачи после неё там не считаются.",
         "ends_there": "Там она кончилась бы сдачей {would}; сдачи после неё там не считаются.",
-        "goes_on": "Там она была бы не окончена: расчёт, как если бы её прекратили сейчас (4.2.3, 5.4.18).",
+        "goes_on": "Там пулька ещё не окончена: расчёт, как если бы её прекратили сейчас (4.2.3, 5.4.18).",
         "misere": "мизер",
         "all_pass": "распасовка",
-        "no_contract": "без контракта",
-        "seat": "место {seat}",
+        "no_contract": "до заказа не дошло",
     },
 }
 
 
 def remarked(remark: Remark, lang: Lang = "en") -> str:
     """A remark as a sentence."""
-    parts = {name: contract(part, lang) if name == "contract" else part for name, part in remark.parts.items()}
+    parts = {name: _PARTS[lang].get(name, str)(part) for name, part in remark.parts.items()}
+    if remark.code == "impossible":  # the words are those of a refusal, which are English; its rules are everybody's
+        rules = ", ".join(dict.fromkeys(_RULE.findall(remark.parts["why"])))
+        parts["rules"] = f" ({rule_cited(lang, rules)})" if rules else ""
     return _said(lang, remark.code, **parts)
 
 
-def compared_lines(compared: Compared, name: str, lang: Lang, names: Sequence[str] | None = None) -> Iterator[str]:
-    """The comparison from the first deal to the settlement; `name` is what the other convention is called, `names` are by seat."""
-    shown = [_said(lang, "seat", seat=seat) for seat in range(compared.pulka.players)] if names is None else list(names)
-    yield from head_lines(compared, name, lang)
+def compared_lines(compared: Compared, lang: Lang, names: Sequence[str | None] | None = None) -> Iterator[str]:
+    """The comparison from the first deal to the settlement; `names` are by seat, those of the file where none are given."""
+    pulka = compared.pulka
+    known = pulka.names if names is None else names
+    players = called(lang, pulka.players, known)
+    yield from head_lines(compared, lang)
     for deal in compared.deals:
-        yield _said(lang, "deal", number=deal.number, played=_played(deal.outcome, shown, lang))
-        yield from (INDENT + line for line in deal_lines(deal, shown, lang))
+        in_deal = called_in_deal(lang, pulka.players, deal.outcome.dealer, known)
+        yield _said(lang, "deal", number=deal.number, dealer=players[deal.outcome.dealer].who, played=_played(deal.outcome, in_deal, lang))
+        yield from (INDENT + line for line in deal_lines(deal, in_deal, lang))
     yield _said(lang, "sheet")
-    yield from (INDENT + line for line in _columns(compared.end.sheet, shown, lang))
+    yield from (INDENT + line for line in _columns(compared.end.sheet, players, lang))
     yield ending_line(compared, lang)
     yield _said(lang, "settlement")
-    for who, was, would in zip(shown, compared.was.rounded, compared.would_be.rounded, strict=True):
-        yield INDENT + _said(lang, "result", name=who, was=signed(was), would=signed(would), difference=signed(would - was))
+    for who, was, would in zip(players, compared.was.rounded, compared.would_be.rounded, strict=True):
+        yield INDENT + _said(lang, "result", name=who.who, was=signed(was), would=signed(would), difference=signed(would - was))
 
 
-def head_lines(compared: Compared, name: str, lang: Lang) -> Iterator[str]:
+def head_lines(compared: Compared, lang: Lang) -> Iterator[str]:
     """What is compared with what, in which options they differ, and what is to be said of the whole."""
-    pulka = compared.pulka
+    pulka, would = compared.pulka, convention_played(lang, compared.convention)
     target = "" if pulka.target is None else _said(lang, "to", target=pulka.target)
-    yield _said(lang, "title", players=pulka.players, was=pulka.convention.preset, target=target, would=name)
+    yield _said(lang, "title", was=pulka_title(lang, pulka.convention, pulka.players), target=target, would=would)
     yield _said(lang, "taken")
-    found = differences(pulka.convention, compared.convention)
-    options = "; ".join(f"{one.option} {_value(one.value)} → {_value(other.value)}" for one, other in found)
+    options = "; ".join(
+        f"{option_name(lang, one.option)}: {option_value(lang, one.option, one.value)} → {option_value(lang, one.option, other.value)}"
+        for one, other in differences(pulka.convention, compared.convention)
+    )
     yield _said(lang, "options", options=options) if options else _said(lang, "no_options")
     yield from (remarked(remark, lang) for remark in compared.remarks)
 
 
-def deal_lines(deal: ComparedDeal, names: Sequence[str], lang: Lang) -> Iterator[str]:
+def deal_lines(deal: ComparedDeal, players: Sequence[Called], lang: Lang) -> Iterator[str]:
     """What there is to say of one deal, then entry by entry what was written and what would have been."""
     if deal.over:
         yield _said(lang, "over")
     if deal.problem is not None:
         yield remarked(deal.problem, lang)
     yield from (remarked(remark, lang) for remark in deal.remarks)
-    yield from (_pair(pair, names, lang) for pair in deal.pairs)
+    yield from (_pair(pair, players, lang) for pair in deal.pairs)
     if not deal.pairs:
         yield _said(lang, "nothing")
 
@@ -178,38 +186,38 @@ def ending_line(compared: Compared, lang: Lang) -> str:
     return _said(lang, "both_closed", number=would) if was == would else _said(lang, "earlier", was=was, would=would)
 
 
-def _played(outcome: DealOutcome, names: Sequence[str], lang: Lang) -> str:
+def _played(outcome: DealOutcome, players: Sequence[Called], lang: Lang) -> str:
     if outcome.contract is None:
         return _said(lang, "no_contract")
     column = contract(contract_and_result(outcome), lang)
     for kind in ("misere", "all_pass"):
         column = column.replace(kind, _said(lang, kind))
-    return column if outcome.declarer is None else _said(lang, "plays", name=names[outcome.declarer], column=column)
+    return column if outcome.declarer is None else _said(lang, "plays", name=players[outcome.declarer].who, column=column)
 
 
-def _pair(pair: Pair, names: Sequence[str], lang: Lang) -> str:
+def _pair(pair: Pair, players: Sequence[Called], lang: Lang) -> str:
     entry = pair.entry
-    column = _said(lang, entry.column, name=names[entry.seat], on="" if entry.on is None else names[entry.on])
+    column = _said(lang, entry.column, name=players[entry.seat].who, on="" if entry.on is None else players[entry.on].on)
     was, would = (_said(lang, "none") if one is None else signed(one.amount) for one in (pair.written, pair.would))
     if pair.written and pair.would and not pair.difference:
         told = _said(lang, "same", column=column, was=was)
     else:
         told = _said(lang, "changes", column=column, was=was, would=would, difference=signed(pair.difference))
-    return f"{told} [{_why(pair, names, lang)}]"
+    return f"{told} [{_why(pair, players, lang)}]"
 
 
-def _why(pair: Pair, names: Sequence[str], lang: Lang) -> str:
+def _why(pair: Pair, players: Sequence[Called], lang: Lang) -> str:
     """The rule and the reason there; where another rule wrote it here, that one's first."""
     sides = (
         [pair.written, pair.would] if pair.written and pair.would and pair.written.rule != pair.would.rule else [pair.would or pair.written]
     )
-    return " → ".join(f"{entry.rule}: {reason_named(lang, entry.why, names)}" for entry in sides if entry is not None)
+    return " → ".join(f"{rule_cited(lang, entry.rule)}: {reason(lang, entry.why, players)}" for entry in sides if entry is not None)
 
 
-def _columns(sheet: Sheet, names: Sequence[str], lang: Lang) -> Iterator[str]:
-    for seat, name in enumerate(names):
-        whists = "".join(_said(lang, "on", name=names[on], whists=_number(n)) for on, n in enumerate(sheet.whists[seat]) if n)
-        yield _said(lang, "columns", name=name, pool=_number(sheet.pool[seat]), mountain=_number(sheet.mountain[seat]), whists=whists)
+def _columns(sheet: Sheet, players: Sequence[Called], lang: Lang) -> Iterator[str]:
+    for seat, who in enumerate(players):
+        whists = "".join(_said(lang, "on", name=players[on].on, whists=_number(n)) for on, n in enumerate(sheet.whists[seat]) if n)
+        yield _said(lang, "columns", name=who.who, pool=_number(sheet.pool[seat]), mountain=_number(sheet.mountain[seat]), whists=whists)
 
 
 def _said(lang: Lang, key: str, **parts: object) -> str:
@@ -220,5 +228,14 @@ def _number(amount: Amount) -> str:
     return str(written(amount)).replace("-", "−")
 
 
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+#: Parts of a remark that are not said as they are.
+_PARTS: Final[dict[Lang, dict[str, Callable[[Any], str]]]] = {
+    "en": {"contract": contract},
+    "ru": {
+        "contract": lambda text: contract(text, "ru"),
+        "tricks": lambda count: counted_noun(count, "взятку", "взятки", "взяток"),
+        "in_row": lambda count: f"{count} подряд",
+        "rounds": lambda count: counted_noun(count, "круг", "круга", "кругов"),
+    },
+}
+_RULE: Final = re.compile(r"\b(?:[0-9]+(?:\.[0-9]+)+|FN[0-9]+)")

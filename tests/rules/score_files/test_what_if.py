@@ -161,7 +161,7 @@ def test_4_2_3_3_a_pulka_that_would_have_ended_earlier():
     assert told["deals"][2]["entries"][0]["would"] is None
     assert answer["closed"] is True
     assert answer["sheet"]["pool"] == [10, 10, 0]
-    assert "with deal 2, not 3" in " ".join(compared_lines(compared(file, {"preset": "leningrad", "ends_when": "deals:2"}), "x", "en"))
+    assert "with deal 2, not 3" in " ".join(compared_lines(compared(file, {"preset": "leningrad", "ends_when": "deals:2"}), "en"))
 
 
 def test_a_pulka_that_would_not_be_over_is_settled_as_if_it_stopped():
@@ -170,7 +170,7 @@ def test_a_pulka_that_would_not_be_over_is_settled_as_if_it_stopped():
     comparison = compared(file, {"preset": "sochi", "help": "none", "ends_when": "deals:9"})
     assert comparison.ended_with == 3
     assert comparison.closed_after is None
-    assert any(line.startswith("There it would not be over") for line in compared_lines(comparison, "x", "en"))
+    assert any(line.startswith("There it would not be over") for line in compared_lines(comparison, "en"))
 
 
 CHECKED = {"preset": "sochi", "ten": "checked", "half_whist": [6, 7], "pass_return": [6, 7]}
@@ -211,7 +211,7 @@ def test_what_the_other_convention_does_not_have_is_not_guessed(convention, play
     assert all(pair["would"] is None for pair in first["entries"])
     assert "problem" not in second
     assert answer["deals"][1]["entries"]
-    assert any("там не посчитать" in line for line in compared_lines(compared(file, other), "x", "ru"))
+    assert any("там не посчитать" in line for line in compared_lines(compared(file, other), "ru"))
 
 
 def test_an_all_pass_that_cannot_be_scored_there_is_one_of_its_series():
@@ -344,25 +344,22 @@ def test_without_a_target_nothing_closes():
 
 @pytest.mark.parametrize("preset", list(PRESETS))
 def test_it_is_told_in_russian_too(preset):
-    """All sentences are there in both languages, and a whole comparison in Russian has no English words but names of options."""
+    """All sentences are there in both languages, and a whole comparison in Russian has not one Latin letter."""
     assert SENTENCES["en"].keys() == SENTENCES["ru"].keys()
     names = ["Анна", "Борис", "Вера", "Гриша"]
-    lines = list(compared_lines(compared(played_file(preset, 4), "leningrad"), "ленинградка", "ru", names))
+    lines = list(compared_lines(compared(played_file(preset, 4), "leningrad"), "ru", names))
     assert len(lines) > 100
-    told = [line for line in lines if not line.startswith(("Чем отличается", "Пулька на"))]
-    assert set(re.findall(r"[A-Za-z]+", " ".join(told))) <= {"FN"}
+    assert not re.search("[A-Za-z]", " ".join(lines))
 
 
 def test_it_is_told_as_a_player_reads_it():
     """One deal in words: who played what, each entry here and there with its reason, the results side by side."""
-    lines = list(
-        compared_lines(compared(file_of([SIX | {"tricks": [5, 3, 2]}]), "leningrad"), "leningrad", "en", ["Anna", "Boris", "Vera"])
-    )
+    lines = list(compared_lines(compared(file_of([SIX | {"tricks": [5, 3, 2]}]), "leningrad"), "en", ["Anna", "Boris", "Vera"]))
     assert lines[0] == "Pulka of 3, sochi, to 10: the same deals as leningrad"
     assert "Deal 1: Anna, 6♠ / −1" in lines
     assert "  Anna, mountain: +2 → +4 (+2) [4.1.1: 6♠ without 1 at 4]" in lines
-    assert "  Boris on Anna: +10, the same [3.8.13: 5 tricks at 2 → 3.8.14: half of 5: 5/2 tricks at 4]" in lines
-    assert "  Vera on Anna: – → +10 (+10) [3.8.14: half of 5: 5/2 tricks at 4]" in lines
+    assert "  Boris, whists on Anna: +10, the same [3.8.13: 5 tricks at 2 → 3.8.14: half of 5: 5/2 tricks at 4]" in lines
+    assert "  Vera, whists on Anna: – → +10 (+10) [3.8.14: half of 5: 5/2 tricks at 4]" in lines
     assert lines[-3].startswith("  Anna: ")
 
 
@@ -371,6 +368,6 @@ def test_who_helped_is_called_by_his_name():
     comparison = compared(file_of([ten(0), ten(0)]), "sochi")
     for lang, names, told in (
         ("en", ["Anna", "Boris", "Vera"], "help from Anna"), ("ru", ["Анна", "Борис", "Вера"], "помощь от игрока Анна"),
-        ("en", None, "help from seat 0"), ("ru", None, "помощь от места 0"),
+        ("en", None, "help from seat 0"), ("ru", None, "помощь от первой руки"),
     ):  # fmt: skip
-        assert any(f"[4.2.3: {told}]" in line for line in compared_lines(comparison, "x", lang, names))
+        assert any(f"[4.2.3: {told}]" in line for line in compared_lines(comparison, lang, names))

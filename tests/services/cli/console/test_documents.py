@@ -136,7 +136,7 @@ def test_a_sheet_is_explained_as_a_scorer_would():
     assert (status, err) == (0, "")
     assert "  seat 1: writes +8 on seat 0, now 8: 4 tricks at 2 [3.8.1.1]" in out.splitlines()
     _, russian, _ = run(score, GOOD, "--explain", "--lang", "ru")
-    assert "  место 1: пишет +8 на место 0, стало 8: 4 взятки по 2 [3.8.1.1]" in russian.splitlines()
+    assert "  вторая рука пишет на первую руку +8, стало 8: 4 взятки по 2 [3.8.1.1]" in russian.splitlines()
     assert json.loads(run(score, GOOD, "--explain", "--json")[1]) == {"lines": out.splitlines()}
 
 

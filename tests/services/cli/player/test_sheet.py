@@ -146,7 +146,7 @@ def test_what_another_convention_would_have_made_of_a_file(file):
     assert "Deal 25: " in told
     assert "the same deals as leningrad" in told
     status, told, _ = pulka("whatif", str(file), "--convention", "leningrad", "--lang", "ru")
-    assert "Сдача 25: " in told
+    assert "Сдача 25, сдаёт место " in told
     status, told, _ = pulka("whatif", str(file), "--convention", '{"preset": "leningrad", "pool_weight": 2}', "--json")
     written_out = {"preset": "leningrad", "pool_weight": 2}
     assert (status, json.loads(told)) == (0, what_if_document(compared(json.loads(file.read_bytes()), written_out), written_out))
