@@ -20,12 +20,11 @@ from services.ledger.sheet.player_names import Names, by_seat, nobody
 from services.ledger.sheet.printed_sheet import PrintedDeal, PrintedTerms, printed_sheet
 from services.ledger.sheet.sheet_compared import convention_meant, pulka_of
 from services.ledger.sheet.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted
-from services.ledger.sheet.sheet_words import word
 from services.ledger.views import kept_entries, score_sheet, sections
 from services.ledger.views.score_sheet import Score
 from services.ledger.whists.statement_lines import since_the_settlement
 from shared.rules.deal.ending import outcome_of
-from shared.rules.score_files.scorer_words import Lang
+from shared.rules.score_files.players_called import seat_word
 from shared.rules.score_files.what_if import Compared, what_if
 from shared.rules.score_files.what_if_document import what_if_document
 from shared.rules.scoring.sheet_document import SheetDocument, read_sheet
@@ -86,7 +85,7 @@ def sheet_routes(desk: Callable[[], Desk], names: Names = nobody) -> list[HTTPRo
         if form == JSON:
             return Response(shown, headers=HEADERS)
         score = msgspec.json.decode(msgspec.json.encode(shown))  # the deals' own JSON text is read
-        seats = by_seat(table.seats, await names(table.seats), chosen.section.players, partial(_seat, language))
+        seats = by_seat(table.seats, await names(table.seats), chosen.section.players, partial(seat_word, language))
         # Drawn in a thread: four hundred deals, more than any evening has, take a tenth of a second, and other reads go on beside it.
         if form == SVG:
             drawn = await asyncio.to_thread(drawn_sheet, score, table.target, seats, language)
@@ -95,10 +94,6 @@ def sheet_routes(desk: Callable[[], Desk], names: Names = nobody) -> list[HTTPRo
         return Response(page, media_type=HTML, headers=HEADERS | seen.headers | {"Content-Security-Policy": CONTENT_POLICY})
 
     return [sheet]
-
-
-def _seat(language: Lang, seat: int) -> str:
-    return word(language, "seat", seat=seat)
 
 
 def _deals(played: list[Score]) -> list[PrintedDeal]:
