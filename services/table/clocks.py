@@ -6,12 +6,16 @@ can be over; only a table that has been slower than that is folded, once a turn,
 Whoever sweeps leaves a heartbeat, as long as the log answers, without which nobody can move. A silence of more than `OUTAGE` is an
 outage of ours, written down once, and every turn that it fell into gets it back. Two sweeps, or a sweep and a late move, are decided by
 the table's log.
+
+A wall clock that goes back finds what it wrote in its own future: beats, outages and looks of that time count for nothing, and turns that
+the log has there are measured by `Skew`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -19,6 +23,7 @@ import asyncpg
 import msgspec
 import structlog
 
+from services.table.skew import Skew
 from services.table.table import Result, Tables, Turn, begins_a_turn, deadline, next_deal
 from shared.eventlog.aggregates import BrokenChain, Committed, QueueFull
 from shared.eventlog.port import LogError
@@ -38,6 +43,7 @@ SWEEP: Final = 0.25  # seconds between sweeps: a turn may last that much longer 
 OUTAGE: Final = 3_000  # milliseconds without a heartbeat that are an outage; also when another instance takes over
 AT_ONCE: Final = 200  # tables looked at together: a burst that the log takes in its stride
 LOOK_AGAIN: Final = 5_000  # milliseconds: the longest that a table stays between two deals when whoever should have dealt has died
+LOOK_CLOSELY: Final = 1_000  # milliseconds between looks where the log's times lie in the future: a turn is measured from the first look on
 AFTER_TROUBLE: Final = 1_000  # milliseconds before a table that cannot be read now is looked at again
 RETRY: Final = 1.0  # seconds before Postgres is asked again
 WAITS: Final = "wait for the log"  # a state
@@ -45,12 +51,15 @@ WAITS: Final = "wait for the log"  # a state
 # What is wrong with one table's own commits: its clock stops, everybody else's goes on.
 UNFOLDABLE: tuple[type[Exception], ...] = (UnknownKey, TamperedBox, *UNAPPLICABLE)
 
+_LAST = "SELECT holder, beat, extract(epoch FROM clock_timestamp()) * 1000 AS here FROM sweep FOR UPDATE"
 _TAKE = """
 INSERT INTO sweep AS s (holder, beat) VALUES ($1, $2)
 ON CONFLICT (only_one) DO UPDATE SET holder = excluded.holder, beat = excluded.beat
-WHERE s.holder = excluded.holder OR s.beat < excluded.beat - $3
+WHERE s.holder = excluded.holder OR s.beat < excluded.beat - $3 OR $4
 RETURNING holder
 """
+_BACK = "DELETE FROM outage WHERE ended > $1"  # what a clock that was ahead took for a silence
+_ANEW = "UPDATE running_table SET look_at = least(look_at, $1), revision = 0, ends_at = 0"
 _DUE = "SELECT table_id, shortest, revision, ends_at FROM running_table WHERE look_at <= $1 ORDER BY look_at LIMIT $2"
 _LATER = "UPDATE running_table SET look_at = $2, revision = $3, ends_at = $4 WHERE table_id = $1"
 _OVER = "DELETE FROM running_table WHERE table_id = ANY($1)"
@@ -79,18 +88,24 @@ _Found = TypeVar("_Found")
 
 
 class Clocks:
-    """Ends turns whose time is up. `made` is told of what it did."""
+    """Ends turns whose time is up. `made` is told of what it did; `steady` counts seconds and is never set."""
 
-    def __init__(self, tables: Tables, postgres_dsn: str, schema: str, clock: Callable[[], int], made: Callable[[Result], None]) -> None:
+    def __init__(
+        self, tables: Tables, postgres_dsn: str, schema: str, clock: Callable[[], int], made: Callable[[Result], None],
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
         self._tables = tables
         self._dsn = postgres_dsn
         self._schema = schema
         self._clock = clock
         self._made = made
+        self._steady = steady
         self._holder = new_holder()
         self._task: asyncio.Task[None] | None = None
         self._asked = 0
         self._broken: set[str] = set()
+        self._skew = Skew()
+        self._future = ("", 0, 0.0)  # another's beat that lies in the future: holder, beat, and since when it has stood (seconds)
         self.state = "stopped"
 
     def start(self) -> None:
@@ -104,6 +119,10 @@ class Clocks:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         self.state = "stopped"
+
+    def skew(self) -> dict[str, float]:
+        """For `/health`: see `Skew.told`."""
+        return self._skew.told(self._clock())
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """A sweep that ends unforeseen is a defect of ours; `/health` must not go on saying that it sweeps."""
@@ -145,6 +164,9 @@ class Clocks:
                     looks.append((row, tended))
                 else:
                     looks.append((row, glance))
+            for row, look in looks:
+                if look is GONE:
+                    self._skew.forget(row.table_id)
             await connection.execute(_OVER, [row.table_id for row, look in looks if look is GONE])
             await connection.executemany(
                 _LATER, [(row.table_id, look.again, look.revision, look.ends_at) for row, look in looks if look is not GONE]
@@ -168,9 +190,13 @@ class Clocks:
         if head is None:
             return None
         if head.revision == row.revision and now < row.ends_at:
-            return Look(min(row.ends_at, now + LOOK_AGAIN), row.revision, row.ends_at)
+            again = LOOK_CLOSELY if self._skew.measures(row.table_id) else LOOK_AGAIN
+            return Look(min(row.ends_at, now + again), row.revision, row.ends_at)
         commit = decode(head.data)
+        self._skew.note(row.table_id, commit.at, now)
         soonest = commit.at + min(row.shortest, LOOK_AGAIN)
+        if soonest > now + LOOK_AGAIN:  # by a clock that was ahead: folded, and measured anew
+            return None
         return Look(soonest) if now < soonest and begins_a_turn(commit) else None
 
     async def _tend(self, connection: Connection, row: Row, now: int) -> Look:
@@ -184,16 +210,20 @@ class Clocks:
             self._made(await self._tables.start_deal(row.table_id, number, self._clock()))
             return soon
         credit: int = await connection.fetchval(_CREDIT, table.turn_began)
-        ends_at = ends + credit
+        ahead = table.turn_began - self._skew.began(row.table_id, table.turn_revision, table.turn_began, now)
+        ends_at = ends + credit - ahead
         if now < ends_at:
-            return Look(min(ends_at, now + LOOK_AGAIN), loaded.revision, ends_at)
+            return Look(min(ends_at, now + (LOOK_CLOSELY if ahead else LOOK_AGAIN)), loaded.revision, ends_at)
         if match.settles_next(table.pulka):
-            result = await self._tables.start_deal(row.table_id, table.pulka.number + 1, self._clock())
-        else:
-            result = await self._tables.time_out(row.table_id, Turn(table.turn_revision, ends, credit), self._clock())
+            result = await self._tables.start_deal(row.table_id, table.pulka.number + 1, self._clock() + ahead)
+        else:  # the commit is not before the deadline that it names: the log's time goes on from where it is
+            result = await self._tables.time_out(row.table_id, Turn(table.turn_revision, ends, credit), self._clock() + ahead)
         if isinstance(result, Committed) and not result.repeated:
             log.info("turn_timed_out", table=row.table_id, turn_revision=table.turn_revision, credit=credit)
         self._made(result)
+        if ahead and isinstance(result, Committed):  # the next turn begins now, whatever the log calls this moment
+            after = result.loaded.state
+            self._skew.began(row.table_id, after.turn_revision, after.turn_began, now)
         return soon
 
     def _tell_broken(self, table_id: str, reason: str) -> None:
@@ -217,9 +247,26 @@ class Clocks:
     async def _lead(self, connection: Connection, now: int) -> bool:
         """Take or keep the lease, and write down the silence before it if it was one."""
         async with connection.transaction():
-            last = await connection.fetchrow("SELECT holder, beat FROM sweep FOR UPDATE")
-            leads: bool = await connection.fetchval(_TAKE, self._holder, now, OUTAGE) == self._holder
-            if leads and last is not None and now - last["beat"] > OUTAGE:
-                log.warning("clock_outage", began=last["beat"], ended=now)
-                await connection.execute("INSERT INTO outage (began, ended) VALUES ($1, $2) ON CONFLICT DO NOTHING", last["beat"], now)
+            last = await connection.fetchrow(_LAST)
+            leads: bool = await connection.fetchval(_TAKE, self._holder, now, OUTAGE, self._stands(last, now)) == self._holder
+            if last is not None:
+                self._skew.compare(now, int(last["here"]))
+            if leads and last is not None:
+                if now - last["beat"] > OUTAGE:
+                    log.warning("clock_outage", began=last["beat"], ended=now)
+                    await connection.execute("INSERT INTO outage (began, ended) VALUES ($1, $2) ON CONFLICT DO NOTHING", last["beat"], now)
+                elif last["beat"] - now > OUTAGE:
+                    log.warning("clock_went_back", was=last["beat"], now=now)
+                    await connection.execute(_BACK, now)
+                    await connection.execute(_ANEW, now)
         return leads
+
+    def _stands(self, last: asyncpg.Record | None, now: int) -> bool:
+        """Whether the beat of another instance lies in the future and has stood there for an outage's time: its holder has died."""
+        if last is None or last["holder"] == self._holder or last["beat"] - now <= OUTAGE:
+            return False
+        holder, beat, since = self._future
+        if (holder, beat) != (last["holder"], last["beat"]):
+            self._future = (last["holder"], last["beat"], self._steady())
+            return False
+        return (self._steady() - since) * 1000 > OUTAGE

@@ -118,12 +118,14 @@ class _Run:
             return {"status": "down", "reason": "not started"}
         openings = self._openings.health()
         connected = self._log.connected()
-        well = connected and self._clocks.state in {"sweeping", "standby"} and openings["status"] == "ok"
+        skew = self._clocks.skew()
+        well = connected and self._clocks.state in {"sweeping", "standby"} and openings["status"] == "ok" and not skew
         return {
             "status": "ok" if well else "degraded" if connected else "down",
             "log": "connected" if connected else "away",
             "durability": self._log.durability(),
             "clocks": self._clocks.state,
+            **({"clock_skew": skew} if skew else {}),
             "streams": self._desk.streams.count,
             "projections": [openings],
         }

@@ -30,7 +30,8 @@ class Sweeper:
     def __init__(self, tables, connection):
         self.now = 0
         self.made = []
-        self.clocks = Clocks(tables, "", "", lambda: self.now, self.made.append)
+        self.steady = 0.0
+        self.clocks = Clocks(tables, "", "", lambda: self.now, self.made.append, lambda: self.steady)
         self._connection = connection
 
     async def sweep(self, at):
@@ -106,6 +107,55 @@ async def test_a_log_that_is_away_is_an_outage(playing, connection):
     assert await sweeper.sweep(fell_silent + away) == []
     (done,) = await sweeper.sweep_on(fell_silent + away + SWEEPS_APART, deadline(table) + away)
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table), away)
+
+
+async def test_a_turn_of_a_clock_that_was_ahead_ends_in_its_own_time(playing, connection):
+    """F24: what the log has an hour in the future is measured from the first look on; its own times go on from where they are."""
+    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    back = table.turn_began - 3_600_000
+    (done,) = await sweeper.sweep_on(back, back + 30_000)
+    assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))
+    assert done.commit.at == deadline(table)
+    assert sweeper.clocks.skew()["behind_the_log_s"] == pytest.approx(3_570)
+    table = await playing.table()
+    (done,) = await sweeper.sweep_on(back + 30_000 + SWEEPS_APART, back + 60_000)
+    assert (done.events[0].seat, done.commit.at) == (match.to_act(table.pulka), deadline(table))
+
+
+async def test_a_clock_that_was_ahead_leaves_no_outage_behind(playing, connection):
+    """F24: a turn that began before the clock went ahead and back again ends when it would have; nothing is credited for the jump."""
+    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    began = table.turn_began
+    await sweeper.sweep_on(began, began + 2_000)
+    await sweeper.sweep_on(began + 3_600_000, began + 3_603_000)
+    (done,) = await sweeper.sweep_on(began + 4_000, deadline(table))
+    assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))
+
+
+async def test_a_lease_in_the_future_dies_with_its_holder(playing, connection):
+    """F24: an instance whose clock was ahead has ended; the next one waits only for an outage's time, and measures the turn anew."""
+    table = await playing.table()
+    gone, next_one = Sweeper(playing.tables, connection), Sweeper(playing.tables, connection)
+    (done,) = await gone.sweep(table.turn_began + 3_600_000)
+    assert await next_one.sweep(table.turn_began) == []
+    assert next_one.clocks.state == "standby"
+    next_one.steady += OUTAGE / 1000 + 0.1
+    await next_one.sweep(table.turn_began + OUTAGE)
+    assert next_one.clocks.state == "sweeping"
+    ends = table.turn_began + OUTAGE + 30_000
+    (late,) = await next_one.sweep_on(table.turn_began + OUTAGE + SWEEPS_APART, ends)
+    assert late.events[0] == TurnTimedOut(match.to_act(done.loaded.state.pulka), deadline(done.loaded.state))
+
+
+async def test_a_clock_that_differs_from_the_servers_is_told(playing, connection):
+    """F24: `/health` says by how much this clock is ahead of that of Postgres."""
+    here = await connection.fetchval("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
+    sweeper = Sweeper(playing.tables, connection)
+    for _ in range(2):  # the first one finds no lease to compare with
+        await sweeper.sweep(here)
+    assert "ahead_of_postgres_s" not in sweeper.clocks.skew()
+    await sweeper.sweep(here + 3_600_000)
+    assert sweeper.clocks.skew()["ahead_of_postgres_s"] == pytest.approx(3_600, abs=5)
 
 
 async def test_a_database_that_is_away_is_said_in_our_words():
