@@ -22,6 +22,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python deploy/docs/sentences.py
 
 # While one works: under a minute on two cores. The tests that need no server and take no second each.
 check: lint
