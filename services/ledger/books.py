@@ -19,7 +19,7 @@ class Books:
     """The ledger's `Projection`; what each view writes stands in its own file."""
 
     name = "ledger"
-    version = 4
+    version = 5
     ddl = tables.DDL + "".join(view.DDL for view in VIEWS) + rating_rows.DDL
 
     async def apply(self, connection: Connection, batch: Sequence[Stored]) -> None:

@@ -60,6 +60,7 @@ class TableView(msgspec.Struct, frozen=True, kw_only=True):
     spectators: dict[str, Any]
     seating: str
     stake: int | str | None
+    rated: bool
     bots: int
     seats: list[SeatView]
     opened_at: int
@@ -141,6 +142,7 @@ def view_of(table: Table, status: str, names: Mapping[str, str], position: str |
         spectators=table.terms["spectators"],
         seating=table.terms.get("seating", "chosen"),  # tables of before there was a choice
         stake=table.terms.get("stake"),
+        rated=table.terms.get("rated", True),
         bots=table.bots,
         seats=[
             SeatView(seat, None if player is None else Person(player, names.get(player)), table.ready[seat], table.for_bot(seat))

@@ -49,6 +49,7 @@ class OpenTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     spectators: Spectators = Spectators()
     seating: Literal["chosen", "drawn"] = "chosen"
     stake: int | str | None = None
+    rated: bool = True
     bots: Annotated[int, Meta(ge=0, lt=MOST)] = 0  # one seat is the host's
 
 
@@ -85,6 +86,8 @@ def agree(wanted: OpenTable) -> Terms | Refused:
     }
     if wanted.stake is not None:
         terms["stake"] = written(read_stake(wanted.stake, "stake"))
+    if not wanted.rated:
+        terms["rated"] = False  # said only then, so that terms of before there was a choice have the digest that they had
     return Terms(conventions.to_document(convention), wanted.players, target, terms, wanted.bots)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -28,17 +29,26 @@ from shared.web.auth import OPERATE, OPERATOR
 from shared.web.problems import Problem, malformed, refusal
 
 ROUTE: Final = "/v1/tables/recorded"
+EARLIEST: Final = date(1900, 1, 1)  # preferans is older; a year of two digits is a slip
+AHEAD: Final = timedelta(days=1)  # it is tomorrow in Vladivostok while it is today by UTC
 PURPOSE: Final = "pulka recorded table 1"  # keeps the ids of recorded pulkas apart from whatever else is ever made of the same parts
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class NewImport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is written down. `seats`: player ids clockwise, none where they are not known here."""
+    """What is written down. `seats`: player ids clockwise, none where they are not known here; `played_on`: the day, if it is known."""
 
     score_file: dict[str, Any]
     seats: Annotated[tuple[str, ...], msgspec.Meta(max_length=MOST)] = ()
     visibility: Literal["public", "private"] = "public"
+    played_on: date | None = None
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The fields that make the command; a day that is not told is none of them, as in commands of before it could be."""
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        return fields if self.played_on is not None else {name: value for name, value in fields.items() if name != "played_on"}
 
 
 class AnnulledSince(msgspec.Struct, frozen=True):
@@ -71,12 +81,15 @@ def import_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         at = desk()
         if not author.caller.player.startswith(OPERATOR) or OPERATE not in author.caller.scopes:
             raise Problem(403, "scope_missing", f"This needs an operator's token with the scope {OPERATE!r}.")
-        event = recorded(data.score_file, data.seats, data.visibility, author.caller.player)
+        day = data.played_on
+        if day is not None and not EARLIEST <= day <= datetime.fromtimestamp(at.clock() // 1000, UTC).date() + AHEAD:
+            raise malformed("played_on", f"must be a day from {EARLIEST} to today")
+        event = recorded(data.score_file, data.seats, data.visibility, author.caller.player, None if day is None else day.isoformat())
         for place, player in enumerate(data.seats):
             if not is_id(player) or await at.tables.log.head(Address("lobby", "player", player)) is None:
                 raise malformed(f"seats[{place}]", "the lobby knows no such player")
         table_id = id_of(author.sender.key)
-        request = request_of(at.keys, table_id, author.sender, _encode(data))
+        request = request_of(at.keys, table_id, author.sender, _encode(data.said))
         done = await _recorded(at.tables, table_id, event, request)
         since = (await at.tables.load(table_id, at_leader=True)).state.pulka.annulled
         annulled = None if since is None else AnnulledSince(since.author, since.reason)

@@ -32,7 +32,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The terms of a table. `visibility` private: only its players may look, under `spectators` otherwise everybody.
 
     `seating`: each sits where he sat down, or a draw decides (3.1.1). `stake`: what a whist is worth, exact (4.2.13); None: nothing.
-    `bots`: how many seats built-in players have.
+    `bots`: how many seats built-in players have. `rated`: the pulka counts in ratings and standings, where nothing else speaks against it.
 
     At adjudicated tables: who calls `attention`, whether `entries` are written by hand, the `arbiter`'s player id, and the pauses after a
     deal (`pause_s`, then it is scored) and after a contract (`order_pause_s`, within which another may replace it, 3.4.8).
@@ -50,6 +50,7 @@ class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seating: Literal["chosen", "drawn"] = "chosen"
     stake: int | str | None = None
     bots: int = 0
+    rated: bool = True
 
     @property
     def open_to_all(self) -> bool:

@@ -8,6 +8,7 @@ import re
 import secrets
 import sys
 import time
+from datetime import datetime
 from typing import Any, Final
 
 import click
@@ -34,13 +35,16 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 @click.argument("file")
 @click.option("--seats", help="Player ids clockwise, commas between them.  [default: nobody is named, nobody gets a line]")
 @click.option("--private", is_flag=True, help="Only its players may look at it.")
+@click.option("--played-on", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="The day on which it was played, as 2026-11-01.")
 @click.option("--url", type=SERVER_URL, help=f"The server.  {BY_DEFAULT}")
 @click.option("--name", default="operator", show_default=True, help="Who records it; stands in the log.")
 @click.option(
     "--key", help="Tells this recording from others.  [default: made of what FILE says and of the seats: a repeat records nothing]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
-def import_command(file: str, seats: str | None, url: str | None, name: str, key: str | None, *, private: bool, as_json: bool) -> None:
+def import_command(  # noqa: PLR0913 - a parameter an option
+    file: str, seats: str | None, played_on: datetime | None, url: str | None, name: str, key: str | None, *, private: bool, as_json: bool
+) -> None:
     """Record the pulka in FILE ("-": standard input), a score file as `pulka score` reads it.
 
     It gets a table of its own, with sheet, deals and settlement, marked as recorded; it changes no rating. Needs the master keys of the
@@ -58,8 +62,9 @@ def import_command(file: str, seats: str | None, url: str | None, name: str, key
         recorded(text, players, visibility, name)  # what is wrong with it is said here as `pulka score` says it
     except Malformed as wrong:
         exit_unread(wrong)
-    body = msgspec.json.encode({"score_file": msgspec.Raw(text), "seats": players, "visibility": visibility})
-    answer = _sent(settings, server_named(url, os.environ), name, key or _key_of(text, players), body)
+    day = {} if played_on is None else {"played_on": played_on.date().isoformat()}
+    body = msgspec.json.encode({"score_file": msgspec.Raw(text), "seats": players, "visibility": visibility} | day)
+    answer = _sent(settings, server_named(url, os.environ), name, key or _key_of(text, players, *day.values()), body)
     if as_json:
         click.echo(msgspec.json.encode(answer))
     elif (annulled := answer.get("annulled")) is None:
@@ -71,9 +76,9 @@ def import_command(file: str, seats: str | None, url: str | None, name: str, key
         sys.exit(REFUSED)
 
 
-def _key_of(text: bytes, players: tuple[str, ...]) -> str:
+def _key_of(text: bytes, players: tuple[str, ...], *day: str) -> str:
     """The same for the same paper, however it is spaced and ordered, whoever sends it and for whose eyes."""
-    return hashlib.sha256(_encode((msgspec.json.decode(text), players))).hexdigest()
+    return hashlib.sha256(_encode((msgspec.json.decode(text), players, *day))).hexdigest()
 
 
 def _sent(settings: Settings, url: str, name: str, key: str, body: bytes) -> dict[str, Any]:

@@ -44,11 +44,12 @@ def demo(url: str | None, players: str, convention: str, target: int, pulkas: in
     """Play whole pulkas with built-in players through the HTTP API; show sheet, settlement and the verdict of the audit.
 
     Without --url it starts a server of its own in a temporary folder and stops it at the end. A preset that is played to a time ends by
-    --target here.
+    --target here. At a club its tables count in no rating and no standing.
     """
     if url is not None and not url.startswith(("http://", "https://")):
         raise click.BadParameter("begins with http:// or https://", param_hint="--url")
-    terms = {"convention": _ended_by_the_target(_convention(convention)), "players": int(players), "target": target}
+    # not rated: its players are no people, and a club's ratings and standings are
+    terms = {"convention": _ended_by_the_target(_convention(convention)), "players": int(players), "target": target, "rated": False}
     signal.signal(signal.SIGTERM, _as_by_ctrl_c)  # so that our own server and its folder go too
     log_to(sys.stderr, "warning")  # standard output is the result's; the progress tells the rest
     base = random.SystemRandom().getrandbits(64) if seed is None else seed

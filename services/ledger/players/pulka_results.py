@@ -64,8 +64,8 @@ class PulkaResult(msgspec.Struct, frozen=True):
     (both milliseconds since 1970).
 
     `players` are ids in the order of the seats, `net` their whists as exact numbers, each as one text with spaces between. `unrated`: why
-    it is not rated, empty when it is: `recorded` (played elsewhere), `players` (not three or four), `private` (not open to all), `bots`
-    (one sat there), `changed` (not the same people from the first deal to the last), `no_deals`.
+    it is not rated, empty when it is: `recorded` (played elsewhere), `agreed` (not to be rated), `players` (not three or four), `private`
+    (not open to all), `bots` (one sat there), `changed` (not the same people from the first deal to the last), `no_deals`.
     """
 
     table_id: str
@@ -93,6 +93,8 @@ def _unrated(table: Table, deals: Counter[str], *, with_bots: bool) -> str:
     """Why the pulka of `table`, whose players have finished so many `deals` each, is not rated."""
     if table.recorded:
         return "recorded"
+    if not table.rated:
+        return "agreed"
     if table.players not in RATED_PLAYERS:
         return "players"
     if not table.open_to_all:
@@ -165,7 +167,7 @@ async def apply(connection: Connection, lines: Sequence[Line]) -> None:
         return
     ids = sorted({line.table.table_id for line in saying})
     known = await connection.fetch(f"SELECT {COLUMNS} FROM pulka_results r WHERE table_id = ANY($1) AND {LATEST}", ids)  # noqa: S608 - constants of ours
-    played = await connection.fetch("SELECT player, table_id, deal, seat FROM who_played WHERE table_id = ANY($1)", ids)
+    played = await connection.fetch("SELECT player, table_id, deal, seat, at FROM who_played WHERE table_id = ANY($1)", ids)
     with_bots = await connection.fetch("SELECT table_id FROM seated_bots WHERE table_id = ANY($1)", ids)
     found = results(
         [PulkaResult(*row) for row in known], [Occupant(*row) for row in played], {row["table_id"] for row in with_bots}, saying

@@ -1,6 +1,6 @@
 """The club's standings: by rating, or by what was won in all; ranks with ties.
 
-Only of pulkas at tables open to all, so everybody sees the same.
+Only of pulkas at tables open to all, so everybody sees the same, and not of those that were agreed not to be rated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from shared.rules.language.amount import written
 
 #: Conditions on a result `r` of table `t`: it counts, everybody may know it, and it is one of those that are asked for.
 _ASKED: Final = f"""
-{LATEST} AND NOT r.annulled AND t.open_to_all AND ($1::bigint IS NULL OR r.closed_at >= $1) AND ($2::bigint IS NULL OR r.closed_at < $2)
+{LATEST} AND NOT r.annulled AND t.open_to_all AND t.rated
+AND ($1::bigint IS NULL OR r.closed_at >= $1) AND ($2::bigint IS NULL OR r.closed_at < $2)
 AND ($3::text IS NULL OR t.convention::json ->> 'preset' = $3) AND ($4::int IS NULL OR t.players = $4)
 """
 _WON: Final = f"""

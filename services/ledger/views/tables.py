@@ -46,7 +46,9 @@ CREATE TABLE IF NOT EXISTS tables (
     first_sequence bigint NOT NULL,
     over_sequence bigint,
     recorded bool NOT NULL,
-    sections int NOT NULL
+    sections int NOT NULL,
+    rated bool NOT NULL,
+    played_on text
 );
 CREATE INDEX IF NOT EXISTS tables_in_order ON tables (stream, first_sequence);
 CREATE INDEX IF NOT EXISTS tables_as_they_ended ON tables (stream, over_sequence);
@@ -63,7 +65,8 @@ class Table(msgspec.Struct, frozen=True):
     `open_to_all`: who has no seat may look, `delay_deals` whole deals late. `deal` counts the deals that began. `stake`: what a whist
     is worth, an exact number as text (4.2.13). `adjudication`: what an adjudicated table agreed on besides (`terms.adjudication`), as JSON
     text; None where the rules are enforced. `first_sequence` is its first commit's, `over_sequence` that of the commit that ended it.
-    `recorded`: it was played elsewhere and written down whole. `sections`: how many rows of `sections` it has.
+    `recorded`: it was played elsewhere and written down whole. `sections`: how many rows of `sections` it has. `rated`: it may count in
+    ratings and standings. `played_on`: of one that was played elsewhere the day, `2026-11-01`, where whoever wrote it down has told it.
     """
 
     table_id: str
@@ -86,6 +89,8 @@ class Table(msgspec.Struct, frozen=True):
     over_sequence: int | None = None
     recorded: bool = False
     sections: int = 0
+    rated: bool = True
+    played_on: str | None = None
 
     @property
     def whist_stake(self) -> Amount | None:
@@ -142,6 +147,7 @@ def after(table: Table, events: Iterable[StoredTableEvent]) -> Table:
                     delay_deals=terms.spectators.delay_deals,
                     stake=None if terms.stake is None else str(terms.stake),
                     adjudication=_encode(agreed).decode() if (agreed := adjudication(terms)) is not None else None,
+                    rated=terms.rated,
                 )
             case PulkaRecorded():
                 terms = read_terms(event.terms)
@@ -157,6 +163,7 @@ def after(table: Table, events: Iterable[StoredTableEvent]) -> Table:
                     stake=None if terms.stake is None else str(terms.stake),
                     recorded=True,
                     sections=int("start" in event.score_file),
+                    played_on=event.terms.get("played_on"),
                 )
             case SeatsDrawn(seats=seats):
                 table = msgspec.structs.replace(table, seats=seats, players=len(seats))
@@ -235,10 +242,10 @@ async def write(connection: Connection, before: Collection[str], tables: Iterabl
             INSERT INTO tables ({_COLUMNS})
             SELECT table_id, stream, sequence, revision, at, hash, status, players, target, string_to_array(seats, ' '), convention,
                    open_to_all, delay_deals, deal, stake, adjudication, first_sequence, over_sequence, recorded,
-                   sections
+                   sections, rated, played_on
             FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::int[], $9::int[],
                         $10::text[], $11::text[], $12::bool[], $13::int[], $14::int[], $15::text[], $16::text[], $17::bigint[],
-                        $18::bigint[], $19::bool[], $20::int[])
+                        $18::bigint[], $19::bool[], $20::int[], $21::bool[], $22::text[])
                  AS row ({_COLUMNS})
             """,  # noqa: S608 - a constant of ours
             *map(list, zip(*map(_row, new), strict=True)),

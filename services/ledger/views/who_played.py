@@ -19,19 +19,25 @@ CREATE TABLE IF NOT EXISTS who_played (
     table_id text NOT NULL,
     deal int NOT NULL,
     seat int NOT NULL,
+    at bigint NOT NULL,
     PRIMARY KEY (player, table_id, deal)
 );
+CREATE INDEX IF NOT EXISTS who_played_newest ON who_played (player, at, table_id, deal);
 CREATE INDEX IF NOT EXISTS who_played_by_table ON who_played (table_id);
 """
 
 
 class Occupant(msgspec.Struct, frozen=True):
-    """`player` had `seat` when the deal was scored: a substitute the deals that he finished, who was replaced those before."""
+    """`player` had `seat` when the deal was scored: a substitute the deals that he finished, who was replaced those before.
+
+    `at`: milliseconds since 1970, of the commit that scored it; a player's deals are listed by it.
+    """
 
     player: str
     table_id: str
     deal: int
     seat: int
+    at: int
 
 
 def seats_scored(line: Line) -> tuple[str, ...]:
@@ -43,7 +49,7 @@ def seats_scored(line: Line) -> tuple[str, ...]:
 def parts(lines: Iterable[Line]) -> list[Occupant]:
     """Who played the deals that `lines` scored."""
     return [
-        Occupant(player, line.table.table_id, deal, seat)
+        Occupant(player, line.table.table_id, deal, seat, line.commit.at)
         for line in lines
         for deal in _deals(line)
         for seat, player in enumerate(seats_scored(line))
@@ -64,12 +70,17 @@ async def apply(connection: Connection, lines: Sequence[Line]) -> None:
     """Write a batch's."""
     if found := parts(lines):
         await connection.execute(
-            "INSERT INTO who_played (player, table_id, deal, seat) SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::int[])",
+            """
+            INSERT INTO who_played (player, table_id, deal, seat, at)
+            SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::int[], $5::bigint[])
+            """,
             *map(list, zip(*map(msgspec.structs.astuple, found), strict=True)),
         )
 
 
 async def of_table(connection: Connection, table_id: str) -> list[Occupant]:
     """The parts of one table, by deal and seat."""
-    rows = await connection.fetch("SELECT player, table_id, deal, seat FROM who_played WHERE table_id = $1 ORDER BY deal, seat", table_id)
+    rows = await connection.fetch(
+        "SELECT player, table_id, deal, seat, at FROM who_played WHERE table_id = $1 ORDER BY deal, seat", table_id
+    )
     return [Occupant(*row) for row in rows]

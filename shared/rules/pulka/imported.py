@@ -30,7 +30,8 @@ class PulkaRecorded(Event, frozen=True, tag="PulkaRecorded"):
     """A pulka was written down that had been played elsewhere; the table's first event, and no move follows it.
 
     `score_file` with its convention resolved, its dealers named and nothing in it that says nothing. `seats` are player ids clockwise, none
-    where nobody is known by one. `terms`: `visibility`, and `stake` where one was agreed; `rules_digest` covers them as in `PulkaOpened`.
+    where nobody is known by one. `terms`: `visibility`, `stake` where one was agreed, the day `played_on` (`2026-11-01`) where it was told;
+    `rules_digest` covers them as in `PulkaOpened`.
     `deals`: of each what `DealScored` would hold, `outcome` and `entries`, the outcome with `kept` where the file has it;
     `settlement` as in `PulkaClosed`. `author` wrote it down.
     """
@@ -58,25 +59,30 @@ class PulkaArchived(Event, frozen=True, tag="PulkaArchived"):
     annulled: bool = False
 
 
-def recorded(document: object, seats: tuple[str, ...], visibility: str, author: str) -> PulkaRecorded:
-    """The event that a score file makes, JSON text or already read. Raises `NotJson` and `Malformed` as `scored` does, and for `seats`."""
+def recorded(document: object, seats: tuple[str, ...], visibility: str, author: str, played_on: str | None = None) -> PulkaRecorded:
+    """The event that a score file makes, JSON text or already read; `played_on`: the day, where it is known, as `2026-11-01`.
+
+    Raises `NotJson` and `Malformed` as `scored` does, and for `seats`.
+    """
     pulka = scored(document)
     for place, deal in enumerate(pulka.deals):
         _require_readable(_numbers(deal), f"deals[{place}]")
-    event = _recorded(pulka, document, seats, visibility, author)
+    said = {"visibility": visibility} | ({} if played_on is None else {"played_on": played_on})
+    event = _recorded(pulka, document, seats, said, author)
     _require_readable(list(map(Fraction, event.settlement["net"])), "deals")
     return event
 
 
-def _recorded(pulka: Scored, document: object, seats: tuple[str, ...], visibility: str, author: str) -> PulkaRecorded:
+def _recorded(pulka: Scored, document: object, seats: tuple[str, ...], said: dict[str, Any], author: str) -> PulkaRecorded:
+    """`said`: the terms that stand in no score file."""
     if seats and len(seats) != pulka.players:
         raise Malformed("seats", f"has {len(seats)} values, must have {pulka.players}")
     if len(set(seats)) != len(seats):
         raise Malformed("seats", "nobody has two seats")
-    if visibility == "private" and not seats:
+    if said["visibility"] == "private" and not seats:
         raise Malformed("visibility", "only its players may look at a private pulka, and seats names none")
     convention = to_document(pulka.convention)
-    terms: dict[str, Any] = {"visibility": visibility}
+    terms = dict(said)
     file: dict[str, Any] = {
         "format": 1,
         "convention": convention,
@@ -104,7 +110,8 @@ def _recorded(pulka: Scored, document: object, seats: tuple[str, ...], visibilit
 
 def recorded_again(event: PulkaRecorded) -> PulkaRecorded:
     """What the rules make of the event's score file now, whatever a new one may hold. Raises `Malformed` when they make nothing of it."""
-    return _recorded(scored(event.score_file, stored=True), event.score_file, event.seats, event.terms.get("visibility", ""), event.author)
+    said = {"visibility": event.terms.get("visibility", "")} | {name: event.terms[name] for name in ("played_on",) if name in event.terms}
+    return _recorded(scored(event.score_file, stored=True), event.score_file, event.seats, said, event.author)
 
 
 def _numbers(deal: ScoredDeal) -> list[Amount]:

@@ -21,6 +21,7 @@ DEFAULTS = {
     "spectators": {"allowed": True, "delay_deals": 0},
     "seating": "chosen",
     "stake": None,
+    "rated": True,
     "bots": 0,
 }
 

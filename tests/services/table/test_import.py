@@ -10,7 +10,7 @@ import pytest
 
 from services.table.api import Desk, routes
 from services.table.corrections_api import correction_routes
-from services.table.import_api import import_routes
+from services.table.import_api import NewImport, import_routes
 from services.table.table import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog.memory import MemoryLog
@@ -20,7 +20,7 @@ from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, decode, encode
 from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
-from shared.rules.pulka.imported import PulkaArchived
+from shared.rules.pulka.imported import PulkaArchived, recorded_again
 from shared.web import application
 from shared.web.auth import OPERATE, PLAY, READ, Tokens
 from shared.web.service import Service
@@ -209,3 +209,24 @@ async def test_4_2_16_a_repeat_says_that_it_was_annulled_since(club):
     done = await club.client.post(f"/v1/tables/{first['table_id']}/annulment", json={"reason": "entered twice"}, headers=headers)
     assert done.status_code == 200, done.text
     assert (await club.record(seats=SEATS)).json() == first | {"annulled": {"author": "operator:desk", "reason": "entered twice"}}
+
+
+async def test_the_day_of_play_may_be_told(club):
+    """F38: it stands in the event's terms and is agreed under the digest; a repeat finds it, and what is no day until today is refused."""
+    answer = await club.record(seats=SEATS, played_on="2026-11-01")
+    assert answer.status_code == 201, answer.text
+    (stored,) = await club.log.read(Address("table", "table", answer.json()["table_id"]))
+    (event,) = map(decode_table_event, decode(stored.data).events)
+    assert event.terms == {"visibility": "public", "played_on": "2026-11-01"}
+    assert recorded_again(event) == event
+    assert (await club.record(seats=SEATS, played_on="2026-11-01")).json() == answer.json()
+    assert (await club.record(seats=SEATS)).status_code == 422
+    for wrong in ("2999-01-01", "1066-10-14", "01.11.2026", 20261101):
+        assert (await club.record(key="k2", seats=SEATS, played_on=wrong)).json()["path"] == "played_on"
+
+
+async def test_a_day_that_is_not_told_is_no_part_of_the_command(club):
+    """A repeat of what was recorded before a day could be told is the same command, byte for byte."""
+    told = NewImport({"a": 1}, ("x",), "private")
+    assert told.said == {"score_file": {"a": 1}, "seats": ("x",), "visibility": "private"}
+    assert (await club.record(seats=SEATS)).json() == (await club.record(seats=SEATS)).json()

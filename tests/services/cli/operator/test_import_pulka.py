@@ -142,3 +142,15 @@ def test_4_2_16_a_pulka_that_was_annulled_since_is_said_to_be(run):
             assert words in told.stderr
         as_json = run(FILE, "--url", server.url, "--json")
         assert (as_json.exit_code, json.loads(as_json.stdout)["annulled"]) == (1, annulled)
+
+
+def test_the_day_of_play_goes_with_it(run):
+    """F38: `--played-on` is sent and is part of the key; what is no day is a wrong usage."""
+    with Server() as server:
+        assert run(FILE, "--url", server.url).exit_code == 0
+        assert run(FILE, "--url", server.url, "--played-on", "2026-11-01").exit_code == 0
+        assert run(FILE, "--url", server.url, "--played-on", "1.11.2026").exit_code == 2
+        (_, plain, nothing), (_, dated, body) = server.requests
+    assert "played_on" not in nothing
+    assert body["played_on"] == "2026-11-01"
+    assert plain["idempotency-key"] != dated["idempotency-key"]

@@ -69,6 +69,7 @@ async def test_a_closed_pulka_rates_its_players_against_each_other(site, log, pl
         ({"players": 2}, {"players": 1}),
         ({"players": 5}, {"players": 1}),
         ({"terms": {"bots": 2}}, {"bots": 1}),
+        ({"terms": {"rated": False}}, {"agreed": 1}),  # F36: the tables of `pulka demo`
         ({"terms": {"visibility": "private"}}, {}),
         ({"terms": {"spectators": {"allowed": False}}}, {}),
     ],
@@ -159,6 +160,18 @@ async def test_a_recorded_pulka_is_counted_and_not_rated(site, log):
     assert [(one["contract"], one["made"]) for one in figures["contracts"]] == [("6S", 1)]
     assert (figures["whists"]["deals"], figures["all_pass"]["deals"]) == (3, 0)
     assert len((await standings(site, by="whists"))["standings"]) == 4
+
+
+async def test_a_table_that_is_not_rated_is_in_no_standing(site, log):
+    """F36: neither by rating nor by whists are its players among the club's people; those of a table beside it are."""
+    demo = await PlayedTable(log, 71, target=4, terms={"rated": False}).play()
+    await ratings(site, demo, demo.seats[0])
+    assert (await standings(site, by="whists"))["standings"] == []
+    club = await PlayedTable(log, 72, target=4).play()
+    await ratings(site, club, club.seats[0])
+    for by in ("whists", "rating"):
+        found = (await standings(site, by=by, provisional=True))["standings"]
+        assert {one["player"] for one in found} == set(club.seats), by
 
 
 async def test_nobody(site):
