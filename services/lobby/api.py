@@ -18,6 +18,7 @@ from services.lobby.players import HUMAN
 from services.lobby.responses import Me, Names, Person, SignedUp, Token
 from shared.eventlog.aggregates import RefusedAt
 from shared.events.address import is_id
+from shared.rules.language.one_line import BROKEN, is_one_line
 from shared.web import auth
 from shared.web.auth import Caller
 from shared.web.problems import Problem, malformed, refusal
@@ -108,10 +109,10 @@ async def _logged_in(at: Desk, data: NewToken) -> str:
 
 
 def _name(given: str) -> str:
-    """A name fit to be shown: composed, without blanks around it, without control, format or unassigned characters."""
+    """A name fit to be shown: composed, without blanks around it, on one line, without control, format or unassigned characters."""
     name = unicodedata.normalize("NFC", given).strip()
     if not 1 <= len(name) <= LONGEST_NAME:
         raise malformed("name", f"must have 1 to {LONGEST_NAME} characters")
-    if any(unicodedata.category(character)[0] == "C" for character in name):
-        raise malformed("name", "must not hold control characters")
+    if not is_one_line(name) or any(unicodedata.category(character)[0] == "C" for character in name):
+        raise malformed("name", BROKEN)
     return name

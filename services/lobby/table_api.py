@@ -16,7 +16,7 @@ from services.lobby import table_progress
 from services.lobby.desk import Desk
 from services.lobby.queries import Wanted
 from services.lobby.responses import Ready, Seated, TableList, TableView, people_of, status_of, view_of
-from services.lobby.tables import Order, Result, Table
+from services.lobby.tables import NEVER_SAT, Order, Result, Table
 from services.lobby.terms import OpenTable, agree
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events.address import is_id
@@ -123,7 +123,10 @@ def seat_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     @delete("/v1/lobby/tables/{table_id:str}/seats/me", status_code=200, tags=["lobby"], summary="Stand up, before the pulka")
     async def leave(table_id: FromPath[str], order: NamedDependency[Order]) -> TableView:
         at = desk()
-        return await _shown(at, *_done(await at.tables.leave(_known(table_id), order)))
+        left = await at.tables.leave(_known(table_id), order)
+        if isinstance(left, RefusedAt) and left.refused == NEVER_SAT:  # no right is missing, as elsewhere with this code: there is no seat
+            raise Problem(409, NEVER_SAT.code, NEVER_SAT.message, revision=left.revision)
+        return await _shown(at, *_done(left))
 
     @post("/v1/lobby/tables/{table_id:str}/ready", status_code=200, tags=["lobby"], summary="Be ready; the last one begins the pulka")
     async def ready(table_id: FromPath[str], order: NamedDependency[Order]) -> Ready:

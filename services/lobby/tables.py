@@ -44,6 +44,7 @@ class Table(msgspec.Struct, frozen=True):
     ready: tuple[bool, ...] = ()
     opened_at: int = 0
     revision: int = 0
+    stood_up: frozenset[str] = frozenset()  # players who had a seat and left it, so that leaving twice is leaving once
 
     def seat_of(self, player: str) -> int | None:
         """The player's seat, None without one."""
@@ -83,8 +84,9 @@ def evolve(table: Table, event: AnyLobbyEvent, at: int) -> Table:
             )
         case SeatTaken(seat=seat, player=player):
             return change(table, seats=_with(table.seats, seat, value=player), ready=_with(table.ready, seat, value=False))
-        case SeatLeft(seat=seat):
-            return change(table, seats=_with(table.seats, seat, value=None), ready=_with(table.ready, seat, value=False))
+        case SeatLeft(seat=seat, player=player):
+            freed = change(table, seats=_with(table.seats, seat, value=None), ready=_with(table.ready, seat, value=False))
+            return change(freed, stood_up=freed.stood_up | {player})
         case PlayerReady(seat=seat):
             return change(table, ready=_with(table.ready, seat, value=True))
         case TableFilled():
@@ -111,6 +113,7 @@ Decision = tuple[AnyLobbyEvent, ...] | Refused
 
 NO_SUCH_TABLE: Final = Refused("no_such_table", "", "There is no such table.")
 ARBITER: Final = Refused("arbiter_has_no_seat", "4.2.16", "You are this table's arbiter, who takes no seat.")
+NEVER_SAT: Final = Refused("not_seated", "", "You have no seat at this table to leave.")
 STARTED: Final = Refused("table_started", "", "All were ready: seats and terms of this table are final.")
 CLOSED: Final = Refused("table_closed", "", "The host has closed this table.")
 
@@ -153,7 +156,7 @@ def leave(table: Table, player: str) -> Decision:
         return NO_SUCH_TABLE
     seat = table.seat_of(player)
     if seat is None:
-        return ()
+        return () if player in table.stood_up else NEVER_SAT
     return _no_longer_open(table) or (SeatLeft(seat, player),)
 
 
@@ -181,13 +184,11 @@ def close(table: Table, player: str) -> Decision:
     match table.status:
         case "none":
             return NO_SUCH_TABLE
-        case "closed":
-            return ()
         case "starting":
             return STARTED
     if player != table.host:
         return Refused("not_the_host", "", "Only the host can close the table.")
-    return (TableOver("abandoned"),)
+    return () if table.status == "closed" else (TableOver("abandoned"),)
 
 
 def _no_longer_open(table: Table) -> Refused | None:

@@ -20,11 +20,12 @@ from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events import address
 from shared.events.address import is_id
 from shared.events.keys import MasterKeys, command_digest, former_digests
-from shared.rules.language.moves import AnyMove
+from shared.rules.language.moves import AnyMove, CallAttention, Ruling
+from shared.rules.language.one_line import BROKEN, is_one_line
 from shared.web.auth import Caller, Tokens
 from shared.web.idempotency import KeyHeader, TagHeader
 from shared.web.metrics import request_id
-from shared.web.problems import Problem, refusal
+from shared.web.problems import Problem, malformed, refusal
 from shared.web.streaming import Streams
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -107,6 +108,7 @@ def request_of(keys: MasterKeys, table_id: str, sender: Sender, payload: bytes) 
 
 async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) -> dict[str, Any]:
     """Decide one move, make it durable, and answer what a commit frame says to its sender. Raises `Problem`, and what `transact` raises."""
+    _require_one_line(wanted)
     request = request_of(desk.keys, table_id, sender, _encode(wanted))
     outcome = await desk.tables.move(table_id, sender.player, wanted, sender.seen, request)
     if isinstance(outcome, RefusedAt):
@@ -115,6 +117,16 @@ async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) 
     desk.committed(outcome)
     eye = maker_of(outcome.loaded.state, sender.player)
     return desk.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, eye)
+
+
+def _require_one_line(wanted: AnyMove) -> None:
+    """What a move says in words is shown to the whole table. A record that was written before this was asked stays readable."""
+    words = {"rule": wanted.rule} if isinstance(wanted, CallAttention | Ruling) else {}
+    if isinstance(wanted, Ruling):
+        words["reason"] = wanted.reason
+    for name, text in words.items():
+        if not is_one_line(text):
+            raise malformed(name, BROKEN)
 
 
 def known(table_id: str) -> str:

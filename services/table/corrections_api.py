@@ -18,6 +18,7 @@ from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.rules.language.documents import text_like
 from shared.rules.language.game_events import Event
 from shared.rules.language.moves import Number
+from shared.rules.language.one_line import UNSHOWN
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka import corrections
 from shared.rules.pulka.decider import Pulka
@@ -27,11 +28,11 @@ from shared.web.metrics import request_id
 from shared.web.problems import Problem
 
 MOST_SEATS: Final = 5  # of the largest table
-# A sentence or a few for everybody to read, kept for ever; no control characters, which a database or a terminal may not take.
+# A sentence or a few for everybody to read, kept for ever.
 Reason = Annotated[
     str,
     text_like(
-        r"^[^\s\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$(?!\n)",
+        rf"^[^\s{UNSHOWN}][^{UNSHOWN}]*$(?!\n)",
         "must be 1 to 1000 characters on one line, the first of them no space",
         most=1_000,
     ),

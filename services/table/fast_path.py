@@ -7,6 +7,7 @@ seen it then: each request passes the guards once.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from typing import Any, Final, cast
@@ -18,10 +19,11 @@ from litestar.types import ASGIApp, HTTPReceiveMessage, Receive, Scope, Send
 from services.table.api import MOVES, Desk, make_move
 from services.table.guards import Asked, admitted
 from shared.events.address import is_id
+from shared.rules.language.documents import doubled
 from shared.rules.language.moves import AnyMove
 from shared.web import metrics
 from shared.web.application import BODY_LIMIT
-from shared.web.problems import MEDIA_TYPE, problem_told
+from shared.web.problems import MEDIA_TYPE, cut_off, problem_told
 
 _BEFORE, _AFTER = MOVES.split("{table_id:str}")
 _ROUTE: Final = MOVES.replace(":str", "")
@@ -75,8 +77,8 @@ class Express:
             )
             moved = await make_move(desk, table_id, admitted(desk.guards, asked), wanted)
             return 200, _encode(moved), [(b"content-type", _JSON)]
-        except Exception as wrong:  # noqa: BLE001 - as the application's own last handler: whatever it is becomes a problem, told in the log
-            problem = problem_told("POST", _ROUTE, wrong)
+        except (Exception, asyncio.CancelledError) as wrong:  # noqa: BLE001 - as the application's own last handler: all of it is told in the log
+            problem = problem_told("POST", _ROUTE, wrong) if isinstance(wrong, Exception) else cut_off("POST", _ROUTE)
             more = {"content-type": MEDIA_TYPE, **(problem.headers or {})}
             return problem.status_code, _encode(problem.document), [(name.lower().encode(), value.encode()) for name, value in more.items()]
 
@@ -87,9 +89,10 @@ def _move_in(message: HTTPReceiveMessage) -> AnyMove | None:
     if message["type"] != "http.request" or message.get("more_body") or len(body) > BODY_LIMIT:
         return None
     try:
-        return _decode(body)
+        wanted = _decode(body)
     except (msgspec.DecodeError, RecursionError):
         return None
+    return None if doubled(body) else wanted
 
 
 def _text(headers: dict[bytes, bytes], name: bytes) -> str | None:

@@ -6,8 +6,8 @@ import msgspec
 
 from services.table.table import Table, maker_of
 from shared.rules.adjudicated.court import ARBITER, Maker
-from shared.web.auth import READ, Caller
-from shared.web.viewing import viewing_seat
+from shared.web.auth import Caller
+from shared.web.viewing import reading, viewing_seat
 
 
 class Viewer(msgspec.Struct, frozen=True):
@@ -32,12 +32,11 @@ def viewer_of(table: Table, caller: Caller | None) -> Viewer:
 
 def eye_at(table: Table, caller: Caller | None) -> Maker | None:
     """As whom `caller` saw a table as it was then: who draws, comes or is replaced has another seat before than after."""
-    return None if caller is None else maker_of(table, caller.player)
+    reader = reading(caller)
+    return None if reader is None else maker_of(table, reader.player)
 
 
 def is_arbiter(table: Table, caller: Caller | None) -> bool:
-    """Whether `caller` judges at this table: then all cards lie open to him [conv]. Raises 403 when his token does not carry `read`."""
-    if caller is None or caller.player != table.terms.arbiter or not table.pulka.seats:
-        return False
-    caller.require(READ)
-    return True
+    """Whether `caller` judges at this table, and his token may read: then all cards lie open to him [conv]."""
+    reader = reading(caller)
+    return reader is not None and reader.player == table.terms.arbiter and bool(table.pulka.seats)

@@ -12,11 +12,12 @@ from litestar.exceptions import HTTPException
 from shared.web import auth, idempotency, metrics, streaming
 from shared.web.front import front_routes
 from shared.web.health import health_routes
+from shared.web.methods import heads
 from shared.web.openapi import Documented
 from shared.web.problems import on_exception
 from shared.web.service import Service
 from shared.web.settings import Settings
-from shared.web.strict_request import StrictRequest, known_parameters
+from shared.web.strict_request import StrictRequest, in_good_order
 
 BODY_LIMIT: Final = 64 * 1024  # bytes; the longest request, a table with its convention, has under 4 KB
 
@@ -42,7 +43,7 @@ def build(services: Sequence[Service], settings: Settings) -> Litestar:
             **metrics.DEPENDENCIES,
         },
         exception_handlers={HTTPException: on_exception, Exception: on_exception},
-        before_request=known_parameters,
+        before_request=in_good_order,
         middleware=[metrics.observed],
         plugins=[Documented()],
         request_class=StrictRequest,
@@ -50,6 +51,7 @@ def build(services: Sequence[Service], settings: Settings) -> Litestar:
         logging_config=None,  # problems and requests are logged here, without texts that may hold secrets
         debug=False,
     )
+    app.asgi_handler = heads(app.asgi_handler)
     for service in services:
         if service.express is not None:
             app.asgi_handler = service.express(app.asgi_handler)

@@ -56,6 +56,11 @@ class Caller(msgspec.Struct, frozen=True):
         """Whether this is a built-in player's account."""
         return BOT in self.scopes
 
+    @property
+    def is_operator(self) -> bool:
+        """Whether this is an operator, under a name that no player has."""
+        return OPERATE in self.scopes and self.player.startswith(OPERATOR)
+
     def require(self, scope: str) -> None:
         """Raises 403 `scope_missing` unless the token carries `scope`."""
         if scope not in self.scopes:

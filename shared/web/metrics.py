@@ -5,6 +5,7 @@ One small middleware instead of Litestar's two: it does both with one clock and 
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from functools import lru_cache
@@ -17,6 +18,8 @@ from litestar.di import Provide
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, Counter, Gauge, Histogram, generate_latest
+
+from shared.web.problems import answer, cut_off
 
 _BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds; a durable move takes about 2 ms
 _STREAM: Final = b"text/event-stream", b"application/x-ndjson"
@@ -42,13 +45,14 @@ def observed(app: ASGIApp) -> ASGIApp:
             await app(scope, receive, send)
             return
         scope["state"]["request_id"] = new_request_id()
-        began = time.perf_counter()
+        arrived = time.perf_counter()
         status = 500  # what a client sees when nothing was sent
-        timed = True
+        timed, begun = True, False
 
         async def noting(message: Message) -> None:
-            nonlocal status, timed
+            nonlocal status, timed, begun
             if message["type"] == "http.response.start":
+                begun = True
                 status = message["status"]
                 timed = not any(name == b"content-type" and value.startswith(_STREAM) for name, value in message["headers"])
             await send(message)
@@ -56,11 +60,19 @@ def observed(app: ASGIApp) -> ASGIApp:
         requests_open.inc()
         try:
             await app(scope, receive, noting)
+        except asyncio.CancelledError:
+            if begun:
+                raise
+            await answer(cut_off(scope["method"], _route(scope))).to_asgi_response(None, Request(scope))(scope, receive, noting)
         finally:
             requests_open.dec()
-            note(scope["method"], scope.get("path_template") or "unrouted", status, began, timed=timed)
+            note(scope["method"], _route(scope), status, arrived, timed=timed)
 
     return middleware
+
+
+def _route(scope: Scope) -> str:
+    return scope.get("path_template") or "unrouted"
 
 
 def note(method: str, route: str, status: int, began: float, *, timed: bool = True) -> None:

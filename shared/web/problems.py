@@ -22,6 +22,8 @@ from shared.eventlog.port import CommitTooLarge, Conflict, LogError, NotInArchiv
 from shared.events.upcast import NewerSchema
 from shared.rules.language.documents import in_words
 from shared.rules.language.refusal import Malformed, Refused
+from shared.web.methods import allow
+from shared.web.parameters import parameters_of
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER: Final = (
@@ -238,10 +240,10 @@ def problem_of(wrong: Exception) -> Problem:
         case Problem():
             return wrong
         case ValidationException():
-            return _invalid_parameter(wrong)
+            return _invalid_parameter(wrong, {})
         case HTTPException() if wrong.status_code < 500:
             code = _BY_STATUS.get(wrong.status_code, "malformed")
-            return Problem(wrong.status_code, code, TITLES[code] + ".", headers=wrong.headers)
+            return Problem(wrong.status_code, code, TITLES[code] + ".", headers=_with_head(wrong.headers))
         case Malformed():
             return Problem(400, wrong.code, str(wrong), path=wrong.path)
         case BrokenChain():
@@ -257,8 +259,20 @@ def answer(problem: Problem) -> Response[bytes]:
     return Response(msgspec.json.encode(problem.document), status_code=problem.status_code, media_type=MEDIA_TYPE, headers=problem.headers)
 
 
+def cut_off(method: str, route: str) -> Problem:
+    """The problem of a request that was still under way when the process had to stop, once the log knows of it: 503. Of a command it is not
+    known what became.
+    """
+    log.warning("request_cut_off", method=method, route=route)
+    if method == "GET":
+        return unavailable("This process is stopping.")
+    return Problem(503, "outcome_unknown", "This process is stopping; repeat the request with the same Idempotency-Key.")
+
+
 def on_exception(request: Request[Any, Any, Any], wrong: Exception) -> Response[bytes]:
     """Handler of everything that reaches the edge."""
+    if isinstance(wrong, ValidationException):
+        wrong = _invalid_parameter(wrong, parameters_of(request.route_handler).called)
     return answer(problem_told(request.method, route_of(request), wrong))
 
 
@@ -290,10 +304,19 @@ def places(wrong: BaseException | None) -> list[str]:
     return lines
 
 
-def _invalid_parameter(wrong: ValidationException) -> Problem:
-    """Litestar names the parameter in `extra`; a missing body is called `data` there."""
+def _with_head(headers: dict[str, str] | None) -> dict[str, str]:
+    """What is answered by `GET` is answered by `HEAD` as well; Litestar's `Allow` does not know of it."""
+    return {
+        name: allow(method.strip() for method in value.split(",")) if name.lower() == "allow" else value
+        for name, value in (headers or {}).items()
+    }
+
+
+def _invalid_parameter(wrong: ValidationException, called: Mapping[str, str]) -> Problem:
+    """Litestar names the argument in `extra`, which the client knows as `called` says; a missing body is called `data` there."""
     first = wrong.extra[0] if isinstance(wrong.extra, list) and wrong.extra else {}
     told: Mapping[str, Any] = first if isinstance(first, dict) else {}
     if told.get("key") == "data":
         return malformed("", "a body is needed")
-    return malformed(str(told.get("key", "")), str(told.get("message", "cannot be read")))
+    name = str(told.get("key", ""))
+    return malformed(called.get(name, name), str(told.get("message", "cannot be read")))

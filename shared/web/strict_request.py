@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, Final
+from urllib.parse import unquote_to_bytes
 
 import msgspec
-from litestar import Request
-from litestar.enums import ParamType
+from litestar import Request, Response
 from litestar.exceptions import InternalServerException
-from litestar.handlers.base import BaseRouteHandler
-from litestar.params import ParameterKwarg
+from litestar.types import Scope
 
+from shared.rules.language.documents import require_single
+from shared.web.methods import answer_to_options
+from shared.web.parameters import Parameters, parameters_of
 from shared.web.problems import malformed, unreadable
 
-_DECODER = "pulka_decoder"  # what is worked out once for a handler is kept in its `opt`, which Litestar leaves to the application
-_QUERY = "pulka_query"
+_DECODER: Final = "pulka_decoder"  # what is worked out once for a handler is kept in its `opt`, which Litestar leaves to the application
+_WHOLE: Final = re.compile(r"0|-?[1-9][0-9]*")  # one spelling a number: no sign before it, no blanks, no fraction, no other digits
+#: Headers that say one thing: which of two would hold is not ours to choose (RFC 9110, 5.3).
+_SINGLE: Final = {
+    name.lower().encode(): name
+    for name in ("Host", "Authorization", "Content-Length", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID")
+}
 
 
 class StrictRequest(Request[Any, Any, Any]):
@@ -37,39 +45,92 @@ class StrictRequest(Request[Any, Any, Any]):
         if decoder is None:
             decoder = handler.opt[_DECODER] = msgspec.json.Decoder(handler.parsed_fn_signature.parameters["data"].annotation)
         try:
-            return decoder.decode(body)
+            read = decoder.decode(body)
+        except msgspec.ValidationError as wrong:
+            _require_json(body)
+            require_single(body)
+            raise unreadable(wrong) from None
         except (msgspec.DecodeError, RecursionError) as wrong:
             raise unreadable(wrong) from None
+        require_single(body)
+        return read
 
 
-async def known_parameters(request: Request[Any, Any, Any]) -> None:
-    """Before each request: query parameters that the handler does not know, or that come twice, are refused instead of ignored.
+def _require_json(body: bytes) -> None:
+    """A wrong shape is seen before the rest is read; what is no JSON further on is no JSON."""
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+    except msgspec.DecodeError as wrong:
+        raise unreadable(wrong) from None
+    except RecursionError:
+        return  # too deep to tell; the complaint about its shape stands
+
+
+async def in_good_order(request: Request[Any, Any, Any]) -> Response[None] | None:
+    """Before each request: what can be read in two ways, or is not known here, is refused (400) instead of guessed or ignored.
+
+    A header that says one thing comes once; path and query are UTF-8; a query parameter is one that the handler knows, comes once, and is
+    spelled as every program spells it when it is a whole number. `OPTIONS` is answered here.
 
     No guard, since Litestar copies the handler for those; a coroutine, since it would run anything else in a thread.
     """
-    if not request.scope["query_string"]:
-        return
-    given, handler = request.query_params, request.route_handler
-    known = handler.opt.get(_QUERY)
-    if known is None:
-        known = handler.opt[_QUERY] = _query_names(handler)
+    _require_single_headers(request.scope)
+    _require_text(request.scope)
+    if request.method == "OPTIONS":
+        return answer_to_options(request)
+    known = parameters_of(request.route_handler)
+    if request.scope["path_params"] and known.whole:
+        _require_whole_in_path(request.scope, known)
+    if request.scope["query_string"]:
+        _require_known(request, known)
+    return None
+
+
+def _require_single_headers(scope: Scope) -> None:
+    seen: set[bytes] = set()
+    for name, _ in scope["headers"]:
+        if name in _SINGLE:
+            if name in seen:
+                raise malformed(_SINGLE[name], "given more than once")
+            seen.add(name)
+
+
+def _require_text(scope: Scope) -> None:
+    """Servers and libraries put a replacement character for what is no UTF-8, and what was asked for is then another thing."""
+    if not _is_text(scope.get("raw_path") or b""):
+        raise malformed("", "the path is not UTF-8")
+    if not _is_text(scope["query_string"]):
+        pairs = (pair.partition(b"=") for pair in scope["query_string"].split(b"&"))
+        name = next(name for name, _, value in pairs if not (_is_text(name) and _is_text(value)))
+        raise malformed(unquote_to_bytes(name).decode() if _is_text(name) else "", "not UTF-8")
+
+
+def _is_text(encoded: bytes) -> bool:
+    if encoded.isascii() and b"%" not in encoded:
+        return True
+    try:
+        unquote_to_bytes(encoded).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _require_whole_in_path(scope: Scope, known: Parameters) -> None:
+    """The router has read them already, as Python reads numbers; this looks at them as they were sent."""
+    for place, text in zip(scope["path_template"].split("/"), scope["path"].split("/"), strict=False):  # a path may end with a slash
+        name = place.strip("{}")
+        if place != name and name in known.whole and _WHOLE.fullmatch(text) is None:
+            raise malformed(name, "must be a whole number")
+
+
+def _require_known(request: Request[Any, Any, Any], known: Parameters) -> None:
+    given = request.query_params
     for name in given:
-        if name not in known:
+        if name not in known.query:
             raise malformed(name, "unknown query parameter")
         if len(values := given.getall(name)) > 1:
             raise malformed(name, "given more than once")
         if "\0" in values[0]:
             raise malformed(name, "must not hold the character NUL")  # Postgres has no text with it
-
-
-def _query_names(handler: BaseRouteHandler) -> frozenset[str]:
-    names: set[str] = set()
-    waiting = [handler.parsed_fn_signature]
-    provided = handler.resolve_dependencies()
-    while waiting:
-        for name, field in waiting.pop().parameters.items():
-            if name in provided:
-                waiting.append(provided[name].parsed_fn_signature)
-            elif isinstance(field.kwarg_definition, ParameterKwarg) and field.kwarg_definition.param_type is ParamType.QUERY:
-                names.add(field.kwarg_definition.name or name)
-    return frozenset(names)
+        if name in known.whole and _WHOLE.fullmatch(values[0]) is None:
+            raise malformed(name, "must be a whole number")

@@ -7,6 +7,8 @@ from typing import Final
 
 import click
 
+from shared.rules.language.one_line import BROKEN, is_one_line
+
 LONGEST: Final = 500  # characters of a name or a reason: a sentence or two, which stay in the log for ever
 
 
@@ -23,6 +25,8 @@ def author_of(given: str | None) -> str:
 def sentence(option: str, text: str) -> str:
     """What was said after `option`, in one line. Raises `click.BadParameter`."""
     line = " ".join(text.split())
-    if not 0 < len(line) <= LONGEST or not line.isprintable():
+    if not 0 < len(line) <= LONGEST:
         raise click.BadParameter(f"1 to {LONGEST} characters", param_hint=option)
+    if not is_one_line(line) or not line.isprintable():
+        raise click.BadParameter(BROKEN, param_hint=option)
     return line

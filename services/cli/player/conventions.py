@@ -11,6 +11,7 @@ from rich.table import Column, Table
 
 from shared.rules.convention.options import PRESETS, VERSION, Convention, digest, resolve
 from shared.rules.convention.sources import differences, option_lines
+from shared.rules.language.documents import require_single
 from shared.rules.language.refusal import Malformed
 from shared.rules.score_files.convention_words import convention_name, convention_named, option_name, option_value, source_cited
 from shared.rules.score_files.scorer_words import Lang
@@ -46,6 +47,8 @@ def read_convention(text: str, target: int | None = None, version: Literal[1, 2]
     """What a person named or wrote out, and the record that it means for a pulka to `target`; of `version` where no version is named."""
     try:
         said: object = msgspec.json.decode(text) if text.lstrip().startswith("{") else text
+        if said is not text:
+            require_single(text, "convention")
         return said, resolve(said, target, version=version)
     except Malformed as wrong:
         raise click.BadParameter(str(wrong), param_hint=repr(text)) from None

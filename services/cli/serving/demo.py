@@ -24,6 +24,8 @@ from services.cli.console.settlement_drawing import drawn_settlement
 from services.cli.console.terminal_sheet import sheet_text
 from services.cli.serving.temporary_server import own_server
 from shared.rules.convention.options import PRESETS
+from shared.rules.language.documents import require_single
+from shared.rules.language.refusal import Malformed
 from shared.web.service import CannotStart, ServersUnreachable
 
 NAMES: Final = ("Anna", "Boris", "Clara", "Dmitri", "Elena")
@@ -86,9 +88,13 @@ def _convention(text: str) -> Any:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        return msgspec.json.decode(text)
+        said = msgspec.json.decode(text)
+        require_single(text)
+    except Malformed as wrong:
+        raise click.BadParameter(str(wrong), param_hint="--convention") from None
     except msgspec.DecodeError as wrong:
         raise click.BadParameter(f"neither a name nor JSON: {wrong}", param_hint="--convention") from None
+    return said
 
 
 def _ended_by_the_target(convention: Any) -> Any:

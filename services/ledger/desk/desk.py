@@ -16,8 +16,9 @@ from shared.events.address import is_id
 from shared.projections.core.at_least import AtLeast, UnknownPosition
 from shared.projections.core.projection import Connection
 from shared.projections.parking.parking import Parked
-from shared.web.auth import READ, Caller
+from shared.web.auth import Caller
 from shared.web.problems import Problem, malformed, unavailable
+from shared.web.viewing import reading
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -96,11 +97,9 @@ async def _seen(connection: Connection, sight: Sight, parked: Parked | None) -> 
 
 
 def reader_of(caller: Caller | None) -> str | None:
-    """The player that a token names. Raises 403 when it does not carry `read`."""
-    if caller is None:
-        return None
-    caller.require(READ)
-    return caller.player
+    """The player that a token with `read` names; with any other token, or none, one reads what everybody may."""
+    reader = reading(caller)
+    return None if reader is None else reader.player
 
 
 async def as_of(connection: Connection) -> int:

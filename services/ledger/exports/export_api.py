@@ -20,9 +20,10 @@ from services.ledger.exports.export_files import FormName, NoSuchForm, NotInstal
 from services.ledger.exports.export_rows import Place, Scope, What
 from shared.projections.core.projection import Connection
 from shared.projections.core.status import PASSING
-from shared.web.auth import OPERATE, READ, Caller
+from shared.web.auth import OPERATE, Caller
 from shared.web.paging import from_cursor, to_cursor
 from shared.web.problems import Problem, malformed
+from shared.web.viewing import reading
 
 AT_ONCE: Final = 2  # parts read at a time by all exports together: six of the eight connections are left to everybody else
 LARGEST_PART: Final = 1000  # deals, pulkas or lines: some five thousand entries, which are held for a moment
@@ -37,7 +38,7 @@ def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     turns = asyncio.Semaphore(AT_ONCE)
 
     @asynccontextmanager
-    async def reading() -> AsyncIterator[Connection]:
+    async def in_turn() -> AsyncIterator[Connection]:
         async with turns, desk().readers.reading() as connection:
             yield connection
 
@@ -63,7 +64,7 @@ def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         await desk().reached(at_least)
         newness: dict[str, str] = {}
         if place is None:
-            async with reading() as connection:
+            async with in_turn() as connection:
                 place, newness["Pulka-As-Of"] = await export_rows.beginning(connection), str(await as_of(connection))
         headers = newness | {
             "Cache-Control": "no-store, no-transform",
@@ -71,8 +72,8 @@ def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
             "Content-Disposition": f'attachment; filename="{what}.{format}"',
         }
         if limit is None:
-            return Stream(_told(written(reading, what, scope, place, form)), media_type=form.media_type, headers=headers)
-        data, following = await one_part(reading, what, scope, place, form, limit)
+            return Stream(_told(written(in_turn, what, scope, place, form)), media_type=form.media_type, headers=headers)
+        data, following = await one_part(in_turn, what, scope, place, form, limit)
         if following is not None:
             headers["Pulka-Cursor"] = to_cursor(following)
         return Response(data, media_type=form.media_type, headers=headers)
@@ -81,15 +82,13 @@ def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
 
 
 def _scope(caller: Caller | None, player: str | None) -> Scope:
-    """An operator sees everything; others their own pulkas, and what everybody may look at once it is over. Raises 400, 403."""
+    """An operator sees everything; others their own pulkas, and what everybody may look at once it is over. Raises 400."""
     if player is not None and "\0" in player:
         raise malformed("player", "no player is called so")
-    if caller is None:
-        return Scope(player=player)
-    if OPERATE in caller.scopes:
+    if caller is not None and OPERATE in caller.scopes:
         return Scope(caller.player, everything=True, player=player)
-    caller.require(READ)
-    return Scope(caller.player, player=player)
+    reader = reading(caller)
+    return Scope(None if reader is None else reader.player, player=player)
 
 
 async def _told(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:

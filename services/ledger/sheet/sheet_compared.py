@@ -11,6 +11,7 @@ from services.ledger.views.sections import Section
 from services.ledger.views.tables import Table
 from shared.rules.convention.options import Convention, resolve
 from shared.rules.deal.ending import outcome_of
+from shared.rules.language.documents import require_single
 from shared.rules.language.refusal import Malformed
 from shared.rules.score_files.kept_sheet import due
 from shared.rules.score_files.what_if import PlayedDeal, PlayedPulka
@@ -27,6 +28,8 @@ def convention_meant(text: str, table: Table) -> tuple[object, Convention]:
     """
     try:
         said: object = msgspec.json.decode(text) if text.lstrip().startswith("{") else text
+        if said is not text:
+            require_single(text, PARAMETER)
         return said, resolve(said, table.target, PARAMETER, table.rules.version)
     except Malformed as wrong:
         raise malformed(wrong.path, wrong.message) from None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import TypeVar
+from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -30,16 +32,48 @@ def in_words(complaint: str) -> str:
 
 
 def decode(document: bytes | str, kind: type[T], path: str = "") -> T:
-    """Read JSON text as a `kind`. Raises `NotJson` for what is not JSON, `Malformed` for JSON of another shape."""
+    """Read JSON text as a `kind`. Raises `NotJson` for what is none, `Malformed` for another shape, or a member that is named twice."""
     try:
-        return msgspec.json.decode(document, type=kind)
+        read = msgspec.json.decode(document, type=kind)
     except msgspec.ValidationError as error:
         _read_to_the_end(document, path)
+        require_single(document, path)
         raise located(error, path) from None
     except (msgspec.DecodeError, UnicodeError) as error:
         raise NotJson(path, f"not JSON: {error}") from None
     except RecursionError:
         raise Malformed(path, "nested too deeply") from None
+    require_single(document, path)
+    return read
+
+
+def require_single(document: bytes | str, path: str = "") -> None:
+    """Raises `Malformed` at the first member that an object of `document`, which is JSON, names twice (RFC 7493, 2.3)."""
+    if (twice := doubled(document)) is not None:
+        raise Malformed(join(path, twice if twice.startswith("[") else f".{twice}"), "given more than once")
+
+
+def doubled(document: bytes | str) -> str | None:
+    """The place of the first member that an object of `document`, which is JSON, names twice; None where each comes once.
+
+    Readers keep the last one, the first, or both, so what two of them read is not one document. Nearly every document has none, and that is
+    seen quickly: what is left of it, written again, has as many colons. An escape could hide one, so text with escapes is read slowly.
+    """
+    text = document if isinstance(document, str) else str(document, "utf-8")
+    try:
+        if "\\" not in text and text.count(":") == _colons_left(document):
+            return None
+        return next(_doubles(_read_pairs(text), ""), None)
+    except RecursionError:
+        return None  # too deep to be anything that we read
+
+
+def _colons_left(document: bytes | str) -> int:
+    """In the document as it is written again; -1 where a number is too long for that."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(document)).count(b":")
+    except msgspec.ValidationError:
+        return -1
 
 
 def _read_to_the_end(document: bytes | str, path: str) -> None:
@@ -50,6 +84,27 @@ def _read_to_the_end(document: bytes | str, path: str) -> None:
         raise NotJson(path, f"not JSON: {error}") from None
     except RecursionError:
         return  # too deep to tell; the complaint about its shape stands
+
+
+class _Members(list[tuple[str, Any]]):
+    """An object of JSON with every member that it was written with."""
+
+
+_read_pairs = json.JSONDecoder(object_pairs_hook=_Members, parse_int=str, parse_float=str).decode  # as text: a number may be of any length
+
+
+def _doubles(value: object, place: str) -> Iterator[str]:
+    if isinstance(value, _Members):
+        seen: set[str] = set()
+        for name, inner in value:
+            at = f"{place}.{name}".removeprefix(".")
+            if name in seen:
+                yield at
+            seen.add(name)
+            yield from _doubles(inner, at)
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _doubles(inner, f"{place}[{number}]")
 
 
 def convert(value: object, kind: type[T], path: str = "") -> T:

@@ -37,6 +37,10 @@ WRONG_SIGN_UPS = [
     ({"name": "x" * 41}, "name"),
     ({"name": "a\x00b"}, "name"),
     ({"name": "a\u202eb"}, "name"),
+    ({"name": "a\u2028b"}, "name"),
+    ({"name": "a\u2029b"}, "name"),
+    ({"name": "a\u0085b"}, "name"),
+    ({"name": "a\x0bb"}, "name"),
     ({"name": 7}, "name"),
     ({"name": "Anna", "password": "short"}, "password"),
     ({"name": "Anna", "admin": True}, "admin"),
@@ -44,7 +48,7 @@ WRONG_SIGN_UPS = [
 
 
 async def test_a_sign_up_that_cannot_be(stranger):
-    """An empty, over-long or unprintable name, a short password or an unknown field is 400 by name."""
+    """An empty, over-long or unprintable name, or one of two lines (F14), a short password or an unknown field is 400 by name."""
     for body, path in WRONG_SIGN_UPS:
         answer = await stranger.post("/players", body, status=400)
         assert (answer["code"], answer["path"]) == ("malformed", path)

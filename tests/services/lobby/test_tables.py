@@ -179,14 +179,15 @@ async def test_two_for_one_seat(sign_up):
 
 
 async def test_standing_up(sign_up):
-    """Who leaves frees his seat and is no longer ready; leaving twice, or without a seat, changes nothing."""
-    anna = await sign_up()
+    """Who leaves frees his seat and is no longer ready; leaving twice changes nothing, and who never sat is told so (F17)."""
+    anna, boris = await sign_up("Anna"), await sign_up("Boris")
     table = await opened(anna)
     await anna.post(f"/tables/{table}/seats")
     await anna.post(f"/tables/{table}/ready", status=200)
     left = await anna.delete(f"/tables/{table}/seats/me")
     assert left["seats"][0] == {"seat": 0, "player": None, "ready": False, "for_bot": False}
     assert (await anna.delete(f"/tables/{table}/seats/me"))["revision"] == left["revision"]
+    assert (await boris.delete(f"/tables/{table}/seats/me", status=409))["code"] == "not_seated"
 
 
 async def test_ready_without_a_seat(sign_up):
@@ -246,12 +247,13 @@ async def test_the_pulka_is_refused(sign_up, table_service, monkeypatch):
 
 
 async def test_closing(sign_up):
-    """Only the host closes his table, and only before its pulka; nobody sits down any more."""
+    """Only the host closes his table, and only before its pulka; nobody sits down any more. Nobody else has closed it either (F17)."""
     anna, boris = await sign_up("Anna"), await sign_up("Boris")
     table = await opened(anna)
     assert (await boris.delete(f"/tables/{table}", status=409))["code"] == "not_the_host"
     assert (await anna.delete(f"/tables/{table}"))["status"] == "closed"
     assert (await anna.delete(f"/tables/{table}"))["status"] == "closed"
+    assert (await boris.delete(f"/tables/{table}", status=409))["code"] == "not_the_host"
     assert (await boris.post(f"/tables/{table}/seats", status=409))["code"] == "table_closed"
 
 

@@ -173,6 +173,7 @@ async def test_refusals_have_codes_and_change_nothing(open_office):
         ({"amounts": [1, -1, 0], "reason": "  "}, "reason"),
         ({"amounts": [1, -1, 0], "reason": "a\0b"}, "reason"),
         ({"amounts": [1, -1, 0], "reason": "a\n"}, "reason"),
+        *(({"amounts": [1, -1, 0], "reason": f"a{sign}b"}, "reason") for sign in "\u2028\u2029\u0085\x0b\x0c\u202e\u2066\u200b"),  # F14
         ({"amounts": [1, -1, 0], "reason": "x" * 1001}, "reason"),
         ({"amounts": [1, -1, 0], "reason": WHY, "author": "me"}, "author"),
         ({"amounts": [0] * 6, "reason": WHY}, "amounts"),
@@ -185,7 +186,7 @@ async def test_a_body_that_cannot_be_read_is_named(open_office, body, path):
     assert (answer.status_code, answer.json()["code"], answer.json()["path"]) == (400, "malformed", path)
 
 
-@pytest.mark.parametrize("reason", ["", " late", "two\nlines"])
+@pytest.mark.parametrize("reason", ["", " late", "two\nlines", "two\u2028lines", "\u2029"])
 async def test_what_a_reason_has_to_be_is_said_in_words(open_office, reason):
     """Not by a regular expression."""
     office = await open_office(over=False)

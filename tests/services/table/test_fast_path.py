@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 import msgspec
@@ -102,6 +103,8 @@ async def test_a_move_in_order_takes_the_short_way_and_is_answered_as_on_the_lon
         {"content": b'{"type": "cut", "at": '},
         {"content": b'{"type": "cut", "at": 3}'},
         {"content": b'{"type": "cut", "at": 16, "more": 1}'},
+        {"content": b'{"type": "cut", "at": 16, "at": 17}'},
+        {"content": rb'{"type": "cut", "at": 16, "\u0061t": 16}'},
         {"content": b'{"type": "play", "card": "AS"}'},
         {"content": b"[" * 40_000},
         {"content": b" " * 70_000},
@@ -117,6 +120,57 @@ async def test_what_is_wrong_is_said_alike_on_both_ways(table, clients, wrong):
     assert answers[0] == answers[1]
     assert 400 <= answers[0][0] < 500
     assert (await table.table()).revision == before
+
+
+@pytest.mark.parametrize(
+    ("content", "path"),
+    [
+        (b'{"type": "cut", "at": 16, "at": 17}', "at"),  # F11
+        ('{"type": "ruling", "rule": "4.2.16", "seat": 0, "reason": "a\u2028b"}', "reason"),  # F14
+        (rb'{"type": "ruling", "rule": "4.2.16", "seat": 0, "reason": "a\u202eb"}', "reason"),
+        (rb'{"type": "call_attention", "rule": "3.4\n"}', "rule"),
+    ],
+)
+async def test_what_a_move_says_twice_or_on_two_lines_is_malformed(table, clients, content, path):
+    """F11, F14: on both ways, by the place of what is wrong, and nothing is decided."""
+    short, long, bearers, _ = clients
+    cutter, before = bearers[(await table.table()).pulka.dealer - 1], (await table.table()).revision
+    for client in (short, long):
+        answer = await posted(client, cutter, content=content)
+        assert (answer.status_code, answer.json()["code"], answer.json()["path"]) == (400, "malformed", path)
+    assert (await table.table()).revision == before
+
+
+async def test_a_move_that_hangs_when_the_process_stops_is_a_problem_on_the_short_way(table, clients):
+    """F26: whoever waits for the log is told that the outcome is unknown, and to repeat with the same key."""
+    short, _, bearers, long_ways = clients
+    cutter, sent = bearers[(await table.table()).pulka.dealer - 1], []
+    appending, back, append = asyncio.Event(), asyncio.Event(), table.log.append
+
+    async def hanging(*given, **more):
+        appending.set()
+        await back.wait()
+        return await append(*given, **more)
+
+    table.log.append = hanging
+    headers = [(b"content-type", b"application/json"), (b"authorization", cutter.encode()), (b"idempotency-key", b"1")]
+    scope = {"type": "http", "method": "POST", "path": MOVES, "query_string": b"", "headers": headers, "client": None}
+
+    async def receive():
+        return {"type": "http.request", "body": msgspec.json.encode(CUT), "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    asked = asyncio.create_task(short.app(scope, receive, send))
+    await appending.wait()
+    asked.cancel()
+    await asked
+    assert (sent[0]["status"], msgspec.json.decode(sent[1]["body"])["code"]) == (503, "outcome_unknown")
+    assert long_ways == []
+    back.set()
+    await short.app(scope, receive, send)
+    assert sent[2]["status"] == 200  # the repeat under the same key
 
 
 async def test_a_stranger_and_a_player_out_of_turn_are_refused_alike(table, clients):

@@ -11,7 +11,7 @@ from services.table.table import deadline
 from services.table.viewer_stream import MissedCommit, Reader
 from shared.events.redaction import PublicCodec
 from shared.rules.pulka import decider as match
-from shared.web.auth import PLAY, READ, Caller
+from shared.web.auth import OPERATE, OPERATOR, PLAY, READ, Caller
 from shared.web.problems import Problem
 from tests.services.table.playing import BEGAN, KEYS, PLAYERS, TABLE_ID, Playing
 
@@ -129,14 +129,25 @@ async def test_a_heartbeat_carries_the_cursor_and_notices_a_silent_stream():
     assert msgspec.json.decode((await heartbeat(shown + 1)).data)["revision"] == shown + 1
 
 
-async def test_a_token_that_may_not_read_sees_nothing():
+async def test_a_token_that_may_not_read_sees_nothing_of_a_private_table():
     """Without the scope `read` neither view nor stream is opened, not even one's own."""
-    playing = await Playing().open()
+    playing = await Playing(terms={"visibility": "private"}).open()
     reader = reader_of(playing)
     for ask in (reader.now(TABLE_ID, token("ann", PLAY)), reader.frames(TABLE_ID, token("ann", PLAY), None, follow=False)):
         with pytest.raises(Problem) as refused:
             await ask
         assert refused.value.code == "scope_missing"
+
+
+async def test_a_token_that_may_not_read_shows_what_no_token_shows():
+    """F34: a public table's view and stream are no worse with a token of fewer scopes, and no better, whosever it is."""
+    playing = await Playing(target=1).open()
+    reader = reader_of(playing)
+    for _ in range(12):
+        await playing.step()
+    for who in (token("ann", PLAY), token(OPERATOR + "desk", OPERATE)):
+        assert await reader.now(TABLE_ID, who) == await reader.now(TABLE_ID, None)
+        assert await told(reader, who, 0) == await told(reader, None, 0)
 
 
 async def test_every_start_has_exactly_one_end():

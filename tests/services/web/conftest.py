@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Annotated, Any
 
 import asyncpg
 import httpx
@@ -13,9 +13,10 @@ import msgspec
 import pytest
 from litestar import Request, Router, get, post
 from litestar.di import NamedDependency, Provide
-from litestar.params import FromPath, FromQuery, JSONBody
+from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
 
+from services.cli.serving.request_limits import LimitedRequests
 from shared.eventlog.aggregates import Mismatch, QueueFull
 from shared.eventlog.port import Conflict, OutcomeUnknown, StorageFull, Unavailable
 from shared.events.keys import MasterKeys
@@ -47,6 +48,20 @@ async def echo(table_id: FromPath[str], data: JSONBody[AnyMove], limit: FromQuer
     return {"table": table_id, "move": msgspec.to_builtins(data), "limit": limit}
 
 
+@get("/numbers/{number:int}")
+async def numbers(
+    number: FromPath[int],
+    since: Annotated[int | None, QueryParameter(name="from", ge=0)] = None,
+    limit: Annotated[int, QueryParameter(ge=1, le=200)] = 50,
+) -> dict[str, Any]:
+    return {"number": number, "from": since, "limit": limit}
+
+
+@post("/numbers/{number:int}")
+async def counted(number: FromPath[int]) -> dict[str, Any]:
+    return {"number": number}
+
+
 @post("/key")
 async def key(idempotency_key: NamedDependency[str], if_match: NamedDependency[int | None]) -> dict[str, Any]:
     return {"key": idempotency_key, "if_match": if_match}
@@ -76,6 +91,7 @@ class Source:
     def __init__(self) -> None:
         self.frames: asyncio.Queue[Frame | Exception | None] = asyncio.Queue()
         self.closed = asyncio.Event()
+        self.asked = asyncio.Event()  # by a request that hangs
         self.streams = Streams()
 
     async def read(self, after: int) -> AsyncIterator[Frame]:
@@ -100,6 +116,18 @@ async def stream(
     source: NamedDependency[Source],
 ) -> Stream:
     return source.streams.open(request, viewer, source.read(resume_after or 0), source.heartbeat)
+
+
+@get("/hang")
+async def hang(source: NamedDependency[Source]) -> None:
+    source.asked.set()
+    await asyncio.Event().wait()
+
+
+@post("/hang")
+async def hang_with_a_command(source: NamedDependency[Source]) -> None:
+    source.asked.set()
+    await asyncio.Event().wait()
 
 
 async def nothing() -> None:
@@ -133,7 +161,8 @@ def app(master, health, source):
         return health
 
     provided = {"source": Provide(lambda: source, sync_to_thread=False)}
-    routes = Router("/", route_handlers=[echo, key, who, mine, trouble, stream], dependencies=provided)
+    handlers = [echo, numbers, counted, hang, hang_with_a_command, key, who, mine, trouble, stream]
+    routes = Router("/", route_handlers=handlers, dependencies=provided)
     service = Service(name="small", start=nothing, stop=nothing, health=told, routes=[routes])
     return application.build([service], Settings(master_keys_file=str(master[1])))
 
@@ -145,7 +174,14 @@ async def client(app):
 
 
 @pytest.fixture
-async def served(app):
+async def running(app):
+    """The application on a real port."""
+    async with on_a_port(app, LimitedRequests) as running:
+        yield running
+
+
+@pytest.fixture
+async def served(running):
     """A client of the application on a real port: streams need one."""
-    async with on_a_port(app) as running, httpx.AsyncClient(base_url=f"http://127.0.0.1:{running.port}", timeout=5) as client:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{running.port}", timeout=5) as client:
         yield client

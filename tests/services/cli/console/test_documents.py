@@ -103,6 +103,14 @@ def test_a_line_that_is_not_json_makes_the_status_2():
     assert ["phase" in answer for answer in answers] == [True, False, True]
 
 
+@pytest.mark.parametrize(("command", "text"), [(score, '{"players":3,"players":4,"deals":[]}'), (replay, '{"players":3,"players":4}')])
+def test_a_member_that_is_named_twice(command, text):
+    """F11: status 2, and the path of the member."""
+    status, out, err = run(command, text)
+    error = json.loads(err)["error"]
+    assert (status, out, error["code"], error["path"]) == (2, "", "malformed", "players")
+
+
 def test_a_missing_file_is_a_usage_error():
     """Status 2, and the name of the file."""
     done = CliRunner().invoke(score, ["no such file"])

@@ -56,6 +56,12 @@ def test_a_record_of_ones_own_against_a_preset():
     assert run("sochi", "--diff", "leningrad")[1].count("remise_factor") == 1
 
 
+def test_a_record_that_names_an_option_twice():
+    """F11: which of the two would hold, nobody can tell."""
+    status, _, told = run('{"preset": "sochi", "ten": "checked", "ten": "whisted"}')
+    assert (status, "convention.ten: given more than once" in " ".join(told.split())) == (2, True)
+
+
 def test_all_of_them():
     """Without a name every preset is listed with what differs from sochi."""
     status, told, _ = run("--json")

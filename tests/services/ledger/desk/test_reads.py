@@ -12,6 +12,7 @@ from shared.projections.versions.filling import somebody_reads
 from shared.rules.pulka.decider import phase
 from shared.rules.score_files.deal_record import replay_document
 from shared.rules.score_files.score_file import score_document
+from shared.web.auth import HOST, OPERATE, OPERATOR, PLAY
 from shared.web.paging import to_cursor
 from tests.services.ledger.played import PlayedTable
 
@@ -144,6 +145,34 @@ async def test_a_private_table_is_its_players(site, log):
     assert (await site.get(f"/players/{played.seats[0]}/deals", played.seats[2])).json()["deals"]
 
 
+async def test_a_token_of_fewer_scopes_reads_what_everybody_may(site, log):
+    """F34: an operator's token, or one that only plays, shows of a public table what no token shows, on every path."""
+    played = await PlayedTable(log, 8, target=4, **late(1)).play(deals=2)
+    await site.read(played, "/sheet")
+    tokens = [site.token(OPERATOR + "desk", OPERATE), site.token(played.seats[0], PLAY), site.token("0-bot", HOST)]
+    paths = [f"/tables/{played.id}{path}" for path in ("/sheet", "/statement", "/deals", "/deals/1", "/score-file", "/audit")]
+    paths += [f"/players/{played.seats[0]}{path}" for path in ("/deals", "/statement", "/stats")]
+    for path in paths:
+        whole = await site.get(path)
+        assert whole.status_code == 200, path
+        for token in tokens:
+            answer = await site.get(path, headers=token)
+            assert (answer.status_code, answer.json()) == (200, whole.json()), path
+
+
+async def test_an_operator_checks_what_was_corrected_at_a_private_table(site, log):
+    """F34: books and statement are shown to an operator as a public table's are to everybody; a name alone makes no operator."""
+    played = await PlayedTable(log, 8, **HIDDEN).play(deals=1)
+    await site.read(played, "/sheet", played.seats[0])
+    for path in ("/sheet", "/statement", "/deals", "/score-file", "/audit"):
+        answer = await site.get(f"/tables/{played.id}{path}", headers=site.token(OPERATOR + "desk", OPERATE))
+        assert answer.status_code == 200, path
+        assert answer.json() == (await site.get(f"/tables/{played.id}{path}", played.seats[0])).json()
+        for token in (site.token(OPERATOR + "desk", HOST), site.token("0-somebody", OPERATE), site.token(played.seats[0], PLAY)):
+            refused = await site.get(f"/tables/{played.id}{path}", headers=token)
+            assert (refused.status_code, refused.json()["code"]) == (403, "scope_missing")
+
+
 async def test_spectators_are_whole_deals_late(site, log):
     """With `delay_deals` 1 who has no seat sees the deals before the present one; players see all; everybody all when the pulka is over."""
     played = await PlayedTable(log, 9, target=4, **late(1)).play(deals=3)
@@ -194,7 +223,20 @@ async def test_at_least_waits_and_gives_up(site, log, projector):
 
 
 @pytest.mark.parametrize(
-    "query", ["as=nobody", "limit=0", "limit=201", "limit=x", "cursor=%21", "cursor=LTE", "cursor=Inh4Ig", "limit=1&limit=2"]
+    "query",
+    [
+        "as=nobody",
+        "limit=5.0",
+        "limit=%205",
+        "limit=%D9%A5",
+        "limit=0",
+        "limit=201",
+        "limit=x",
+        "cursor=%21",
+        "cursor=LTE",
+        "cursor=Inh4Ig",
+        "limit=1&limit=2",
+    ],
 )
 async def test_what_is_asked_wrongly_is_refused(site, log, query):
     """Unknown, repeated and impossible query parameters are 400 problems, never passed over."""

@@ -21,7 +21,7 @@ from shared.rules.pulka import decider as match
 from shared.rules.score_files.deal_record import replay_document
 from shared.rules.score_files.score_file import score_document
 from shared.web import application
-from shared.web.auth import OPERATE, READ
+from shared.web.auth import OPERATE, PLAY, READ
 from shared.web.paging import to_cursor
 from shared.web.service import Service
 from shared.web.settings import Settings
@@ -266,6 +266,7 @@ async def test_a_reader_gets_what_he_may_see(site, log):
 
     assert await seen() == {open_one.id}
     assert await seen("somebody") == {open_one.id}
+    assert await seen(hidden.seats[0], (PLAY,)) == {open_one.id}  # F34: no less than without a token
     assert await seen(hidden.seats[0]) == {open_one.id, hidden.id}
     assert await seen(going.seats[1]) == {open_one.id, going.id}
     assert await seen("boss", (OPERATE,)) == {open_one.id, hidden.id, going.id}

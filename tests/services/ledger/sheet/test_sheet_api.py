@@ -139,6 +139,8 @@ async def test_a_convention_written_out(site, log):
     assert answer["as"] == written_out
     there = score_document(await site.read(played, "/score-file") | {"convention": written_out})
     assert answer["settlement"] == there["settlement"]
+    twice = await site.get(f"/tables/{played.id}/sheet", **{"as": '{"preset": "sochi", "preset": "leningrad"}'})
+    assert (twice.status_code, twice.json()["path"]) == (400, "as.preset")  # F11
 
 
 @pytest.mark.servers
