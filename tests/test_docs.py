@@ -16,6 +16,7 @@ from msgspec.structs import fields
 from services.cli.serving.composition import SERVICES
 from shared.events.catalogue import LANGUAGE
 from shared.events.keys import MasterKeys
+from shared.rules.convention.customs import WHO
 from shared.rules.convention.options import PRESETS, AllPass, Convention, to_document
 from shared.rules.language.game_events import DealRevealed
 from shared.rules.language.moves import AnyMove
@@ -116,9 +117,15 @@ def test_every_option_is_described_with_its_values():
                 assert missing == [], option
 
 
+def test_every_source_of_a_value_is_named():
+    """Who can stand in `from` and `played_by` has a row."""
+    named = [word for row in rows(section(page("convention"), "What others play")) for word in words(row[0])]
+    assert named == list(WHO)
+
+
 def test_the_presets_are_printed_in_full():
     """The table of presets is the presets."""
-    head, *table = rows(page("convention").partition(PRESETS_IN_FULL)[2])
+    head, *table = rows(page("convention").partition(PRESETS_IN_FULL)[2].partition("\n## ")[0])
     names = head[1:]
     assert names == list(PRESETS)
     printed = {

@@ -121,7 +121,7 @@ def merged(base: dict[str, Any], differences: dict[str, Any]) -> dict[str, Any]:
     result = base | differences
     inner = differences.get("all_pass")
     if isinstance(inner, dict):
-        result["all_pass"] = base["all_pass"] | inner
+        result["all_pass"] = base.get("all_pass", {}) | inner
     return result
 
 

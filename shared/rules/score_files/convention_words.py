@@ -155,6 +155,25 @@ OPTIONS: Final[dict[str, tuple[str, Told]]] = {
 }
 
 
+#: Who plays a value of an option, in English and in Russian.
+WHO: Final[dict[str, tuple[str, str]]] = {
+    "code": ("the Code", "Кодекс"),
+    "federation": ("the federation", "правила федерации"),
+    "leningrad_table": ("a published Leningrad table", "опубликованная таблица ленинградки"),
+    "tournament_sheet": ("a Leningrad tournament's sheet", "положение ленинградского турнира"),
+    "book": ("Lesnoy's book", "книга Лесного"),
+    "programs": ("scoring programs", "программы подсчёта"),
+    "clubs": ("clubs", "клубы"),
+    "ours": ("our choice", "наш выбор"),
+    "agreed": ("agreed at this table", "так условились за этим столом"),
+}
+
+
+def who_plays(who: Sequence[str], lang: Lang) -> str:
+    """Those who play a value of an option, by their names."""
+    return ", ".join(WHO[one][lang == "ru"] for one in who)
+
+
 def convention_name(lang: Lang, preset: str) -> str:
     """What players call a preset: "ленинградка"; in English as documents have it."""
     return CALLED[preset][0] if lang == "ru" and preset in CALLED else preset

@@ -62,6 +62,39 @@ def test_a_record_that_names_an_option_twice():
     assert (status, "convention.ten: given more than once" in " ".join(told.split())) == (2, True)
 
 
+@pytest.mark.parametrize(("lang", "heads"), [("en", ("the Code", "elsewhere: checked")), ("ru", ("Кодекс", "или: проверяется"))])
+def test_each_option_says_where_it_comes_from_and_what_is_played_elsewhere(lang, heads):
+    """Beside its rule an option has who plays its value, other values and who plays those, in both languages and as JSON."""
+    status, told, _ = run("leningrad", "--lang", lang)
+    assert status == 0
+    assert all(head in told for head in heads)
+    lines = {line["option"]: line for line in json.loads(run("leningrad", "--json")[1])["options"]}
+    assert all(line["from"] for line in lines.values())
+    assert lines["ten"]["elsewhere"] == [{"value": "checked", "played_by": ["tournament_sheet"], "say": {"ten": "checked"}}]
+    assert lines["remise_factor"]["from"] == ["leningrad_table", "federation", "programs"]
+    listed = {convention["preset"]: convention for convention in json.loads(run("--json")[1])["conventions"]}
+    assert listed["leningrad"]["options"] == list(lines.values())
+
+
+EXITS = '{"all_pass": {"exit_levels": [6, 7, %d]}}'
+
+
+@pytest.mark.parametrize("said", [EXITS % 7, EXITS % 8, '{"ten": "checked"}'])
+def test_options_alone_are_laid_over_the_name(said):
+    """An object without a preset is NAME with these options changed, and the difference says who plays either."""
+    document = json.loads(run("leningrad", "--diff", said, "--json")[1])
+    changes = json.loads(said)
+    (one,) = document["differences"]
+    assert one["right"] == changes.get("ten", changes.get("all_pass", {}).get("exit_levels"))
+    assert one["left_from"][0] == "code"
+    assert one["right_from"]
+    own = '{"preset": "leningrad", "all_pass": {"prices": [3]}}'
+    found = json.loads(run(own, "--diff", said, "--json")[1])["differences"]
+    assert [line["option"] for line in found] == [one["option"]], "what else NAME says stays"
+    assert run("leningrad", "--diff", '{"tens": 1}')[0] == 2
+    assert run("leningrad", "--diff", '{"ten": "checked", "ten": "whisted"}')[0] == 2
+
+
 def test_all_of_them():
     """Without a name every preset is listed with what differs from sochi."""
     status, told, _ = run("--json")
