@@ -176,7 +176,7 @@ def _next_heard(auction: Auction, deal: Deal, seat: int, pretender: int) -> int 
 
 def lowest_sufficient(deal: Deal) -> str:
     """The lowest game that would have been a good call (3.3.8)."""
-    above = max(RANK[deal.auction.standing] if deal.auction.standing else 0, RANK[lowest_game(deal.setup)] - 1)
+    above = max(RANK[deal.auction.standing] if deal.auction.standing else 0, RANK[lowest_game(deal.setup, deal.auction)] - 1)
     return next((game for game in LADDER if RANK[game] > above and is_game(game)), LADDER[-1])
 
 
@@ -380,7 +380,7 @@ def won(deal: Deal, seat: int, bid: str) -> tuple[Event, ...]:
 def remedy_talon(court: Court, seat: int, offender: int, choice: str) -> tuple[Event, ...]:
     """Who had not called takes the talon and orders any trick contract, or passes: then the deal is all-pass by 3.2.19 [conv]."""
     if choice == "talon":
-        return won(court.deal, seat, lowest_game(court.deal.setup))
+        return won(court.deal, seat, lowest_game(court.deal.setup, court.deal.auction))
     out = BidderExcluded(offender, "3.2.19")
     after = bidder_excluded(court, out)
     return out, *all_passed(after)

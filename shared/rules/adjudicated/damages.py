@@ -170,7 +170,7 @@ def _open_to(court: Court, offender: int, seat: int) -> tuple[str, ...]:
     called = auction.called & ~bit(seat)
     aside = replace(auction, standing=standing, holder=holder, called=called, over_misere=False, dark=False, no_talon=False)
     bids = tuple(bid for bid in LADDER if objection(setup, aside, seat, Bid(bid)) is None)
-    return bids or (lowest_game(setup),)
+    return bids or (lowest_game(setup, aside),)
 
 
 # ---- what a result is worth: the net of that deal alone, both defenders whisting, no whister short ---------------------

@@ -57,7 +57,7 @@ def called(auction: Auction, setup: Setup, call: BidMade) -> Auction:
             auction.shared,
         )
     over_misere = auction.over_misere or (auction.standing == MISERE and auction.holder != call.seat)
-    standing = auction.standing if bid == HERE else lowest_game(setup) if bid == TAKE else bid
+    standing = auction.standing if bid == HERE else lowest_game(setup, auction) if bid == TAKE else bid
     after = Auction(
         calls,
         standing,

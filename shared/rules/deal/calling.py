@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from shared.rules.convention.options import Convention
 from shared.rules.deal.position import NOBODY, Auction, Setup, bit
 from shared.rules.deck.contract import GAMES, LADDER, LEVEL, MISERE, RANK
@@ -18,7 +20,7 @@ from shared.rules.language.refusal import Refused
 from shared.rules.scoring.series import exit_level, plays_dark
 
 PASS, HERE, TAKE = "pass", "here", "take"
-NINE, TEN = 9, 10
+SEVEN, NINE, TEN = 7, 9, 10
 
 #: How high a bid stands: ten steps to a rank of the ladder leave room for what is bid without the talon.
 STEP: Final[dict[str, int]] = {bid: 10 * rank for bid, rank in RANK.items()} | {"": 0}
@@ -93,6 +95,8 @@ def _objection_to_here(setup: Setup, auction: Auction, seat: int) -> Refused | N
         return Refused("here_not_allowed", "3.6.4", "Over a misere that was outbid only a higher bid goes.")
     if auction.no_talon:
         return Refused("here_not_allowed", "3.6.4", "A nine without the talon is not held, only outbid (FN41).")
+    if LEVEL[auction.standing] < (lowest := lowest_after_dark_pass(setup, auction)):
+        return Refused("bid_too_low", "3.3.19", f"After a pass in the dark the lowest bid is of level {lowest}.")
     if not _may_say_here(setup, auction, seat):
         return Refused("here_not_allowed", "3.3.8", _WHO_SAYS_HERE[setup.convention.here])
     return None
@@ -151,10 +155,12 @@ def _objection_to_game(setup: Setup, auction: Auction, seat: int, move: Bid) -> 
         return Refused("bid_too_low", "3.3.8", f"A bid must be higher than the last one, {standing}.")
     if auction.dark and standing == MISERE and not move.dark and LEVEL[bid] < TEN:
         return Refused("bid_too_low", "3.3.19", "A dark misere is outbid by a dark nine or an open ten alone.")
+    if (lowest := lowest_after_dark_pass(setup, auction)) and LEVEL[bid] < lowest:
+        return Refused("bid_too_low", "3.3.19", f"After a pass in the dark the lowest bid is of level {lowest}.")
     if setup.series.all_pass_in_row and LEVEL[bid] < exit_level(setup.convention, setup.series):
         return Refused("bid_too_low", "3.7.8", f"After all-pass the lowest bid is of level {exit_level(setup.convention, setup.series)}.")
-    if setup.convention.step_by_step and bid != (lowest := next_step(setup, auction, move)):
-        return Refused("bid_not_on_ladder", "3.3.8", f"Bids climb step by step: the next one is {lowest}.")
+    if setup.convention.step_by_step and bid != (following := next_step(setup, auction, move)):
+        return Refused("bid_not_on_ladder", "3.3.8", f"Bids climb step by step: the next one is {following}.")
     return None
 
 
@@ -164,9 +170,20 @@ def _over_misere(auction: Auction) -> str:
     return "Only a nine or a ten outbids a misere (FN41)."
 
 
-def lowest_game(setup: Setup) -> str:
-    """The lowest game that may open the auction."""
-    return f"{exit_level(setup.convention, setup.series)}S"
+def lowest_game(setup: Setup, auction: Auction) -> str:
+    """The lowest game that could be bid where nobody has bid yet."""
+    return f"{max(exit_level(setup.convention, setup.series), lowest_after_dark_pass(setup, auction))}S"
+
+
+def lowest_after_dark_pass(setup: Setup, auction: Auction) -> int:
+    """The level that a bid needs after a dark pass in this auction, 0 where there was none: a seven, and higher where the deals before
+    were such all-passes too, as if this one were the next (Decision 27). In version 1 only the next auction began higher.
+    """
+    if not auction.dark_passed or setup.convention.version == 1:
+        return 0
+    series = setup.series
+    passed = replace(series, all_pass_in_row=series.all_pass_in_row + 1, dark_in_row=series.dark_in_row + 1)
+    return max(SEVEN, exit_level(setup.convention, passed))
 
 
 def next_step(setup: Setup, auction: Auction, move: Bid) -> str:
@@ -174,7 +191,7 @@ def next_step(setup: Setup, auction: Auction, move: Bid) -> str:
 
     Misere, nobody's second call, is no step of this ladder; over a dark one an open bid begins with the tens.
     """
-    floor = RANK["10S"] if auction.standing == MISERE and auction.dark and not move.dark else RANK[lowest_game(setup)]
+    floor = RANK["10S"] if auction.standing == MISERE and auction.dark and not move.dark else RANK[lowest_game(setup, auction)]
     games = [game for game in GAMES if not move.no_talon or LEVEL[game] == NINE]
     above = standing_step(auction)
     return next((game for game in games if RANK[game] >= floor and step(game, no_talon=move.no_talon) > above), "")

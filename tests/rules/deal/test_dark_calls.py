@@ -23,12 +23,12 @@ from shared.rules.language.game_events import (
     WhistCalled,
 )
 from shared.rules.language.moves import Answer, Bid, Look, Propose, Take
-from tests.rules.words import FIRST, TALON, THIRD, after, as_word, table
+from tests.rules.words import FIRST, SECOND, TALON, THIRD, after, as_word, table
 from tests.spec import given
 
 MISERE = ("7S 8S 9S 7C 8C 9C 7D 8D 9D 7H", "TS JS QS KS AS TC JC QC KC AC", "TD JD QD KD AD TH JH QH KH AH")
 LEFT = "8H 9H"
-FIRST_SEEN, THIRD_SEEN = (hand_text(mask_of(hand)) for hand in (FIRST, THIRD))
+FIRST_SEEN, SECOND_SEEN, THIRD_SEEN = (hand_text(mask_of(hand)) for hand in (FIRST, SECOND, THIRD))
 
 
 def dark(**options):
@@ -79,9 +79,9 @@ def test_3_3_19_a_look_is_ones_own_and_on_ones_turn():
 
 def test_3_3_19_after_the_auction_everybody_takes_up_his_cards():
     """Who passed dark sees his cards when the auction is over, won or passed out (3.3.19)."""
-    given(dark(), "dark:pass 6S").when(2, "dark:pass").then(
+    given(dark(), "dark:pass 7S").when(2, "dark:pass").then(
         BidMade(2, "pass", dark=True),
-        AuctionWon(1, "6S"),
+        AuctionWon(1, "7S"),
         HandSeen(0, 0, FIRST_SEEN),
         HandSeen(2, 2, THIRD_SEEN),
         TalonTaken(1, TALON),
@@ -101,6 +101,43 @@ def test_decision_21_after_k_dark_passes_bids_start_at_six_and_k(dark_in_row, lo
     games = [word for word in words if word[-4:] not in ("pass", "look") and not word.endswith("misere")]
     assert games[0] == lowest
     assert games[len(games) // 2] == f"dark:{lowest}"
+
+
+@pytest.mark.parametrize(("dark_in_row", "lowest"), [(0, "7S"), (1, "8S"), (2, "9S"), (3, "10S"), (4, "10S")])
+def test_3_3_19_decision_27_a_dark_pass_is_outbid_by_a_seven(dark_in_row, lowest):
+    """F3: in the same auction already a dark pass asks for a seven, the k-th in a row for 6 + k, openly and in the dark (Decision 27)."""
+    deal = after(dark(in_row=dark_in_row), "dark:pass")
+    words = [as_word(move) for move in legal_moves(deal, 1)]
+    games = [word for word in words if word[-4:] not in ("pass", "look") and not word.endswith("misere")]
+    assert (games[0], games[len(games) // 2]) == (lowest, f"dark:{lowest}")
+    for word in ("6S", "dark:6NT"):
+        given(deal).when(1, word).then_refused("bid_too_low", "3.3.19")
+
+
+def test_3_3_19_decision_27_whoever_bids_next_needs_the_seven():
+    """The next but one needs it too, however many passed in the dark, and nobody holds a six after a dark pass (Decision 27)."""
+    given(dark(), "dark:pass dark:pass").when(2, "6NT").then_refused("bid_too_low", "3.3.19")
+    given(dark(), "dark:pass dark:pass").when(2, "7S").then(
+        BidMade(2, "7S"), HandSeen(2, 2, THIRD_SEEN), AuctionWon(2, "7S"), HandSeen(0, 0, FIRST_SEEN), HandSeen(1, 1, SECOND_SEEN),
+        TalonTaken(2, TALON),
+    )  # fmt: skip
+    given(dark(), "6S 6C dark:pass").when(0, "here").then_refused("bid_too_low", "3.3.19")
+    given(dark(), "pass").when(1, "6S").then(BidMade(1, "6S"), HandSeen(1, 1, SECOND_SEEN))
+
+
+def test_3_3_19_decision_27_who_takes_the_talon_after_dark_passes_takes_a_seven():
+    """Taking the talon in silence is a bid too: the lowest that goes (3.3.15, Decision 27)."""
+    rules = {"preset": "classic", "silent_take": True}
+    taken = after(table(rules), "dark:pass dark:pass take")
+    assert taken.game.bid == "7S"
+    assert after(table(rules), "pass pass take").game.bid == "6S"
+    assert after(table(rules | {"version": 1}), "dark:pass dark:pass take").game.bid == "6S"
+
+
+def test_decision_28_in_version_1_a_dark_pass_is_outbid_by_a_six():
+    """A pulka of version 1 keeps the lower threshold in the same auction, and the higher one in the next (Decision 28)."""
+    first = table({"preset": "classic", "version": 1})
+    given(first, "dark:pass").when(1, "6S").then(BidMade(1, "6S"), HandSeen(1, 1, SECOND_SEEN))
 
 
 def test_3_7_8_an_open_all_pass_of_classic_is_left_by_a_seven():
@@ -131,7 +168,7 @@ def test_3_3_19_the_resting_dealer_gets_a_bomb_too():
 def test_3_7_10_the_dark_passer_alone_earns_the_bomb():
     """A dark pass that all-pass follows earns a bomb; one that somebody outbids earns none (3.7.10)."""
     assert played(after(dark(), "dark:pass pass pass")).score.outcome["bombs"] == [[2], [], []]
-    assert "bombs" not in played(after(dark(), "dark:pass pass 6S 7C/8C 6S")).score.outcome
+    assert "bombs" not in played(after(dark(), "dark:pass pass 7S 7C/8C 7S")).score.outcome
 
 
 def test_fn49_each_forced_round_counts_as_one_more_dark_all_pass():

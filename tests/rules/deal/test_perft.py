@@ -43,8 +43,10 @@ def leaves(deal, depth):
         ({"preset": "sochi", "here": "off"}, 0, (27, 378, 3654, 24704)),
         ({"preset": "sochi", "silent_take": True}, 0, (27, 378, 3655, 25605)),
         (STEPS, 0, (3, 8, 20, 31, 41, 57, 78, 113)),
-        ("classic", 0, (55, 1588, 32023)),
-        ("classic", 2, (35, 658, 8833)),
+        ("classic", 0, (55, 1578, 31458)),
+        ("classic", 2, (35, 648, 8468)),
+        ({"preset": "classic", "version": 1}, 0, (55, 1588, 32023)),
+        ({"preset": "classic", "version": 1}, 2, (35, 658, 8833)),
         ({"preset": "sochi", "misere_no_talon": True}, 0, (33, 561, 6545)),
     ],
 )
