@@ -1,5 +1,5 @@
-"""Two plans of defence (3.8.5.1): who disputes the one before the defence plays is written the result of his own, as the search has it; the
-whister plays, and is scored by what he plays; whose result the declarer writes is drawn by lot.
+"""Two plans of defence (3.8.5.1): who disputes the one before the defence plays ends as their own would have ended them, as the search has
+it; the whister plays, and is scored by what he plays; whose result the declarer writes is drawn by lot (Decision 26).
 
 The players may bargain instead (`propose`); a call of attention under this rule means that they have not agreed.
 """
@@ -7,6 +7,7 @@ The players may bargain instead (`propose`); a call of attention under this rule
 from __future__ import annotations
 
 import hashlib
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -17,15 +18,19 @@ from shared.rules.deal.insurance import RULE, objection
 from shared.rules.deal.position import Deal, Setup
 from shared.rules.deck.cards import CARD_NUMBER, card_numbers
 from shared.rules.deck.contract import STRAIN
+from shared.rules.deck.seats import defenders
 from shared.rules.deck.trick import BEATING
-from shared.rules.language.amount import Amount, exact
+from shared.rules.language.amount import Amount, divided, exact
 from shared.rules.language.game_events import CardPlayed
 from shared.rules.language.irregular_events import AttentionCalled, PlansDisputed
 from shared.rules.language.refusal import Refused
 from shared.rules.open_cards.declarer import best_line
 from shared.rules.scoring.outcome import DealOutcome, Infraction
 from shared.rules.scoring.score import score_deal
-from shared.rules.scoring.sheet import Entry, empty_sheet
+from shared.rules.scoring.settlement import settle
+from shared.rules.scoring.sheet import Entry, empty_sheet, write
+
+OWN_PLAN: Final = "the result of his own plan of defence"
 
 # ---- evolve ------------------------------------------------------------------------------------------------------------
 
@@ -72,16 +77,44 @@ def best_tricks(deal: Deal) -> tuple[int, ...]:
 
 
 def written_by_their_plans(setup: Setup, dispute: Dispute, played: DealOutcome) -> tuple[Infraction, ...]:
-    """What must be written besides the played result: to the disputer his own plan's, and to the declarer by the lot."""
+    """What must be written besides the played result, so that the disputer ends as by his own plan, and the declarer as the lot has it.
+
+    Where the declarer writes the disputed result the disputer has his share of it, and is written his own columns. Where he writes the
+    played one, whoever played it answers for the difference; in version 1 nobody answered for the disputer's share (Decision 26).
+    """
     if played.conceded or not played.tricks:
         return ()
     other = replace(played, tricks=dispute.tricks[: setup.players])
+    if not dispute.lot and setup.convention.version > 1:
+        return _answered_for(setup, dispute.seat, played, other)
     changes = _difference(setup, played, other, dispute.seat, ("whists", "mountain"))
-    found = [_infraction(dispute.seat, changes, "the result of his own plan of defence")] if changes else []
+    found = [_infraction(dispute.seat, changes, OWN_PLAN)] if changes else []
     if dispute.lot and played.declarer is not None:
         changes = _difference(setup, played, other, played.declarer, ("pool", "mountain"))
         found += [_infraction(played.declarer, changes, "by lot the result of the disputed plan")] if changes else []
     return tuple(found)
+
+
+def _answered_for(setup: Setup, seat: int, played: DealOutcome, other: DealOutcome) -> tuple[Infraction, ...]:
+    """What the disputer writes on the whister, or the whister on him: the disputer's whists and consolation and his share of the declarer's
+    pool or mountain, by his plan against what was played, in whists (4.2.14). What the whister fails in is the whister's own.
+
+    On misere the other defender's plan was played; of two whose plan a resting player disputes each answers for half [conv].
+    """
+    whisters = [one for one, call in enumerate(played.calls) if call == "whist"]
+    defending = defenders(setup.players, setup.dealer, played.declarer or 0)
+    answering = whisters or [one for one in defending if one != seat]
+    apart = frozenset(answering) - {seat}
+    missed = exact(_won(setup, seat, other, apart) - _won(setup, seat, played, apart))
+    share = divided(missed, len(answering))
+    whists = tuple((seat, one, share) if share > 0 else (one, seat, exact(-share)) for one in answering)
+    return (Infraction(RULE, seat, ruled=True, whists=whists, reason=OWN_PLAN),) if missed else ()
+
+
+def _won(setup: Setup, seat: int, outcome: DealOutcome, apart: frozenset[int]) -> Amount:
+    """Whists of `seat` by this deal alone, what the seats `apart` write left out."""
+    sheet = write(empty_sheet(setup.players), [entry for entry in _entries(setup, outcome) if entry.seat not in apart])
+    return settle(setup.convention, None, sheet).net[seat]
 
 
 Changes = dict[tuple[str, int | None], Amount]
