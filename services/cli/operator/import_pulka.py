@@ -77,8 +77,9 @@ def import_command(  # noqa: PLR0913 - a parameter an option
 
 
 def _key_of(text: bytes, players: tuple[str, ...], *day: str) -> str:
-    """The same for the same paper, however it is spaced and ordered, whoever sends it and for whose eyes."""
-    return hashlib.sha256(_encode((msgspec.json.decode(text), players, *day))).hexdigest()
+    """The same for the same paper, however it is spaced and ordered and its players are called, whoever sends it and for whose eyes."""
+    paper = {name: value for name, value in msgspec.json.decode(text).items() if name != "names"}  # which are not recorded
+    return hashlib.sha256(_encode((paper, players, *day))).hexdigest()
 
 
 def _sent(settings: Settings, url: str, name: str, key: str, body: bytes) -> dict[str, Any]:

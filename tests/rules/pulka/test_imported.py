@@ -37,6 +37,14 @@ def stored(event: PulkaRecorded) -> PulkaRecorded:
     return msgspec.json.decode(msgspec.json.encode(event), type=PulkaRecorded)
 
 
+def test_f32_names_are_not_recorded() -> None:
+    """F32: what players are called in a file is read and stays out of the log, which nothing is ever taken from; `seats` say who played."""
+    named = FILE | {"names": ["Анна", "Борис", "Вера"]}
+    assert recorded(named, SEATS, "public", "op") == recorded(FILE, SEATS, "public", "op")
+    with pytest.raises(Malformed, match="names"):
+        recorded(FILE | {"names": ["Анна"]}, SEATS, "public", "op")
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if "error" not in case], ids=lambda case: case["id"])
 def test_what_is_recorded_is_what_was_scored(case):
     """For every case of `pulka score`: the recorded deals, sheet and settlement are its answer, and the kept file gives it again."""

@@ -30,6 +30,25 @@ def test_every_option_has_its_source():
     assert all(CITED.fullmatch(told.source) for told in OPTION_SOURCES.values())
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), ("сочинка", "ленинградка", "ростов", "классика", "по Кодексу", "по правилам федерации")),
+        (("sochi",), ("ответственный", "жлобский вист", "1-2-3", "Сталинград", "сн. 59")),
+        (("sochi", "--diff", "leningrad"), ("полуответственный", "джентльменский вист", "по двойной цене")),
+        (("sochi", "--diff", "sochi"), ("Условия те же самые.",)),
+        (('{"preset": "classic", "version": 1}', "--diff", "classic"), ("первой редакции", "классика")),
+    ],
+)
+def test_conventions_in_the_words_of_players(arguments, words, monkeypatch):
+    """In Russian conventions and options have the names that players use, and no Latin letter is left."""
+    monkeypatch.setenv("COLUMNS", "200")  # no text is torn apart
+    status, told, _ = run(*arguments, "--lang", "ru")
+    assert status == 0
+    assert all(word in told for word in words)
+    assert not re.search("[A-Za-z]", told)
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_one_convention(name):
     """All options with their values, in JSON and as a table for people."""

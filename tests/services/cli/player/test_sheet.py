@@ -38,6 +38,21 @@ def file(tmp_path):
     return path
 
 
+def test_f32_a_score_file_names_its_players(tmp_path):
+    """F32: sheet, picture, page and comparison say the names of the file; `--name` takes their place."""
+    path, drawn, page = (tmp_path / name for name in ("pulka.json", "sheet.svg", "sheet.html"))
+    path.write_text(json.dumps(played_file("sochi", 3) | {"names": ["Анна", "Борис", "Вера"]}), encoding="utf-8")
+    _, sheet, _ = pulka("sheet", str(path), "--lang", "ru")
+    pulka("sheet", str(path), "--lang", "ru", "--svg", str(drawn), "--html", str(page))
+    _, compared_with, _ = pulka("whatif", str(path), "--convention", "leningrad", "--lang", "ru")
+    for told in (sheet, drawn.read_text(encoding="utf-8"), page.read_text(encoding="utf-8"), compared_with):
+        assert all(name in told for name in ("Анна", "Борис", "Вера"))
+        assert "место" not in told
+    _, other, _ = pulka("sheet", str(path), *("--name", "Xenia") * 3)
+    assert "Xenia" in other
+    assert "Анна" not in other
+
+
 def test_a_score_file_is_drawn_in_the_terminal(file):
     """Boxes with running totals, then the settlement; without a terminal nothing is struck through."""
     status, told, complaints = pulka("sheet", str(file), *NAMES)
