@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable
 from typing import Annotated, Final, Literal
 
@@ -18,13 +17,12 @@ from services.lobby.players import HUMAN
 from services.lobby.responses import Me, Names, Person, SignedUp, Token
 from shared.eventlog.aggregates import RefusedAt
 from shared.events.address import is_id
-from shared.rules.language.one_line import BROKEN, is_one_line
+from shared.rules.language.names import LONGEST_NAME, read_name
 from shared.web import auth
 from shared.web.auth import Caller
 from shared.web.problems import Problem, malformed, refusal
 
 MOST_NAMES: Final = 100  # ids a question: twenty tables' seats, in a line of 3 KB
-LONGEST_NAME: Final = 40  # characters; fits beside a seat
 
 Password = Annotated[str, Meta(min_length=8, max_length=200)]  # 8: NIST SP 800-63B; 200: a sentence, and no work for the hash
 
@@ -51,7 +49,7 @@ def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     @post("/v1/lobby/players", tags=["lobby"], summary="Sign up: a player and his token")
     async def sign_up(data: JSONBody[SignUp], viewer: NamedDependency[Caller | None], request_id: NamedDependency[str]) -> SignedUp:
         at = desk()
-        name = _name(data.name)
+        name = read_name(data.name, "name")
         at.require_log()
         bot = viewer is not None and auth.HOST in viewer.scopes
         issued = await at.players.sign_up(name, data.password, bot=bot, now=at.clock(), request_id=request_id)
@@ -106,13 +104,3 @@ async def _logged_in(at: Desk, data: NewToken) -> str:
     if not await at.players.knows_password(data.player, data.password):
         raise Problem(401, "wrong_password", "Player and password do not match.", headers=auth.CHALLENGE)
     return data.player
-
-
-def _name(given: str) -> str:
-    """A name fit to be shown: composed, without blanks around it, on one line, without control, format or unassigned characters."""
-    name = unicodedata.normalize("NFC", given).strip()
-    if not 1 <= len(name) <= LONGEST_NAME:
-        raise malformed("name", f"must have 1 to {LONGEST_NAME} characters")
-    if not is_one_line(name) or any(unicodedata.category(character)[0] == "C" for character in name):
-        raise malformed("name", BROKEN)
-    return name

@@ -82,7 +82,7 @@ class Seated(msgspec.Struct, frozen=True):
     table: TableView
 
 
-class Ready(msgspec.Struct, frozen=True):
+class Readiness(msgspec.Struct, frozen=True):
     """The table's status after one was ready: `playing` or `refused` when all were, `starting` when that takes longer than 2 s."""
 
     status: str

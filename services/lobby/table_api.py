@@ -15,7 +15,7 @@ from msgspec import Meta
 from services.lobby import table_progress
 from services.lobby.desk import Desk
 from services.lobby.queries import Wanted
-from services.lobby.responses import Ready, Seated, TableList, TableView, people_of, status_of, view_of
+from services.lobby.responses import Readiness, Seated, TableList, TableView, people_of, status_of, view_of
 from services.lobby.tables import NEVER_SAT, Order, Result, Table
 from services.lobby.terms import OpenTable, agree
 from shared.eventlog.aggregates import Committed, RefusedAt
@@ -129,11 +129,11 @@ def seat_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         return await _shown(at, *_done(left))
 
     @post("/v1/lobby/tables/{table_id:str}/ready", status_code=200, tags=["lobby"], summary="Be ready; the last one begins the pulka")
-    async def ready(table_id: FromPath[str], order: NamedDependency[Order]) -> Ready:
+    async def ready(table_id: FromPath[str], order: NamedDependency[Order]) -> Readiness:
         at = desk()
         state, position = _done(await at.tables.ready(_known(table_id), order))
         shown = await _shown(at, state, position, patience=READY_S)
-        return Ready(shown.status, shown)
+        return Readiness(shown.status, shown)
 
     return [sit, leave, ready]
 

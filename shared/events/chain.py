@@ -19,7 +19,7 @@ Damage = Literal["changed", "unreadable", "missing", "gap", "swapped", "added", 
 ORDER: Final = ("unreadable", "foreign", "changed", "missing", "gap", "swapped", "added", "time_back")  # of several at one revision
 
 
-class Problem(msgspec.Struct, frozen=True):
+class Finding(msgspec.Struct, frozen=True):
     """What is wrong, and at which revision. `code` is a stable word, `message` a sentence for people."""
 
     revision: int
@@ -33,7 +33,7 @@ class ChainReport(msgspec.Struct, frozen=True):
     verified: bool
     commits: int
     head: str
-    problems: tuple[Problem, ...]
+    problems: tuple[Finding, ...]
 
 
 class _Link(msgspec.Struct):
@@ -76,7 +76,7 @@ class _Chain:
         self._find_changed(chain)
         self._find_time_back(chain)
         found = sorted(self._problems.items(), key=lambda problem: (problem[0][0], ORDER.index(problem[0][1])))
-        problems = tuple(Problem(revision, code, message) for (revision, code), message in found)
+        problems = tuple(Finding(revision, code, message) for (revision, code), message in found)
         return ChainReport(not problems, self._count, chain[max(chain)].hash if chain else "", problems)
 
     def _note(self, revision: int, code: Damage, message: str) -> None:

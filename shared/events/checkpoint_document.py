@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from shared.events import merkle
-from shared.events.chain import Problem
+from shared.events.chain import Finding
 from shared.events.keys import SigningKey, verify_signature
 
 FORMAT: Final = 1
@@ -181,7 +181,7 @@ def read_kept(data: bytes) -> KeptCheckpoint:
     return _kept(data)
 
 
-def wrong_with(checkpoint: Signed, keys: frozenset[str]) -> list[Problem]:
+def wrong_with(checkpoint: Signed, keys: frozenset[str]) -> list[Finding]:
     """What is forged about a checkpoint; `keys` are the public keys (hex) that are trusted, none: the one that it names itself.
 
     Codes: `checkpoint_unreadable`, `checkpoint_key` (signed by another), `checkpoint_signature` (changed since, or never signed).
@@ -189,34 +189,34 @@ def wrong_with(checkpoint: Signed, keys: frozenset[str]) -> list[Problem]:
     try:
         header = checkpoint.header
     except msgspec.DecodeError:  # ValidationError is one
-        return [Problem(0, "checkpoint_unreadable", "What is signed is no checkpoint's header.")]
+        return [Finding(0, "checkpoint_unreadable", "What is signed is no checkpoint's header.")]
     if header.format != FORMAT:
-        return [Problem(0, "checkpoint_unreadable", f"This program does not know format {header.format} of checkpoints.")]
+        return [Finding(0, "checkpoint_unreadable", f"This program does not know format {header.format} of checkpoints.")]
     if keys and header.key not in keys:
-        return [Problem(0, "checkpoint_key", f"Checkpoint {header.number} is signed by a key that is not the club's.")]
+        return [Finding(0, "checkpoint_key", f"Checkpoint {header.number} is signed by a key that is not the club's.")]
     if not verify_signature(header.key, checkpoint.signed.encode(), checkpoint.signature):
-        return [Problem(0, "checkpoint_signature", f"The signature is not that of checkpoint {header.number} by its key.")]
+        return [Finding(0, "checkpoint_signature", f"The signature is not that of checkpoint {header.number} by its key.")]
     return []
 
 
-def wrong_with_kept(kept: KeptCheckpoint, keys: frozenset[str]) -> list[Problem]:
+def wrong_with_kept(kept: KeptCheckpoint, keys: frozenset[str]) -> list[Finding]:
     """As `wrong_with`, and whether the leaves are those that were signed. Code: `checkpoint_root`."""
     if found := wrong_with(kept.checkpoint, keys):
         return found
     header, leaves = kept.checkpoint.header, kept.leaves
     told = (len(leaves), sum(one.revision for one in leaves), root_over(leaves))
     if told != (header.tables, header.commits, header.root) or list(leaves) != in_order({one.table: one for one in leaves}.values()):
-        return [Problem(0, "checkpoint_root", f"The leaves are not those over which checkpoint {header.number} was signed.")]
+        return [Finding(0, "checkpoint_root", f"The leaves are not those over which checkpoint {header.number} was signed.")]
     return []
 
 
-def wrong_in_row(checkpoints: Sequence[Signed], keys: frozenset[str]) -> list[Problem]:
+def wrong_in_row(checkpoints: Sequence[Signed], keys: frozenset[str]) -> list[Finding]:
     """What is wrong with all checkpoints from the first on, one after another; `revision` in a problem is the checkpoint's number.
 
     Codes: those of `wrong_with`, `checkpoint_number` (one is missing, or stands out of its place), `checkpoint_previous` (it names another
     one before), `checkpoint_time` (earlier than the one before).
     """
-    problems: list[Problem] = []
+    problems: list[Finding] = []
     before: Header | None = None
     digest = FIRST
     for number, one in enumerate(checkpoints, 1):
@@ -227,11 +227,11 @@ def wrong_in_row(checkpoints: Sequence[Signed], keys: frozenset[str]) -> list[Pr
             continue
         header = one.header
         if header.number != number:
-            problems.append(Problem(number, "checkpoint_number", f"In the place of checkpoint {number} stands {header.number}."))
+            problems.append(Finding(number, "checkpoint_number", f"In the place of checkpoint {number} stands {header.number}."))
         elif header.previous != digest:
-            problems.append(Problem(number, "checkpoint_previous", f"Checkpoint {number} names another one before it."))
+            problems.append(Finding(number, "checkpoint_previous", f"Checkpoint {number} names another one before it."))
         elif before is not None and header.at < before.at:
-            problems.append(Problem(number, "checkpoint_time", f"Checkpoint {number} is earlier than the one before."))
+            problems.append(Finding(number, "checkpoint_time", f"Checkpoint {number} is earlier than the one before."))
         before, digest = header, one.digest
     return problems
 

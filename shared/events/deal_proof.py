@@ -21,7 +21,7 @@ from shared.events.catalogue import (
     SealedHandSeen,
     SealedTalonReturned,
 )
-from shared.events.chain import Problem
+from shared.events.chain import Finding
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
 from shared.events.upcast import stored_table_events
@@ -38,7 +38,7 @@ class DealReport(msgspec.Struct, frozen=True):
     revealed: bool
     commitment: str
     server_seed: str | None
-    problems: tuple[Problem, ...]
+    problems: tuple[Finding, ...]
 
 
 class RecomputedDeal(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class RecomputedDeal(msgspec.Struct, frozen=True):
     hands: tuple[str, ...]
     talon: str
     verified: bool
-    problems: tuple[Problem, ...]
+    problems: tuple[Finding, ...]
 
 
 class _Deal(msgspec.Struct):
@@ -184,10 +184,10 @@ def _collect(deal: _Deal, event: object) -> None:
 
 
 def _never_revealed(deal: _Deal) -> DealReport:
-    return _report(deal, None, (Problem(deal.revision, "not_revealed", f"Deal {deal.started.number} is over and was not revealed."),))
+    return _report(deal, None, (Finding(deal.revision, "not_revealed", f"Deal {deal.started.number} is over and was not revealed."),))
 
 
-def _report(deal: _Deal, revealed: DealRevealed | None, problems: tuple[Problem, ...]) -> DealReport:
+def _report(deal: _Deal, revealed: DealRevealed | None, problems: tuple[Finding, ...]) -> DealReport:
     return DealReport(
         number=deal.started.number,
         verified=revealed is not None and not problems,
@@ -213,7 +213,7 @@ def _proved(deal: _Deal, revealed: DealRevealed, revision: int) -> DealReport:
             ]
         except (ValueError, IndexError) as error:  # a seed, salt, cut or seat that no rule allows
             complaints = [("malformed", f"What was revealed cannot be recomputed: {error}.")]
-    return _report(deal, revealed, tuple(Problem(revision, code, message) for code, message in complaints))
+    return _report(deal, revealed, tuple(Finding(revision, code, message) for code, message in complaints))
 
 
 Complaints = Iterator[tuple[str, str]]

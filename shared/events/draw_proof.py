@@ -11,7 +11,7 @@ import msgspec
 
 from shared.events import address
 from shared.events.catalogue import SealedSeatDrawStarted
-from shared.events.chain import Problem
+from shared.events.chain import Finding
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, matches
 from shared.events.upcast import stored_table_events
@@ -30,7 +30,7 @@ class _Draw(msgspec.Struct):
     drawn: tuple[tuple[int, int], ...] = ()
 
 
-def verify_draw(commits: Iterable[Commit]) -> tuple[Problem, ...]:
+def verify_draw(commits: Iterable[Commit]) -> tuple[Finding, ...]:
     """What is wrong with the draw in one table's commits, given from the first on; nothing where nobody drew, or the draw goes on.
 
     Raises `NewerSchema`, `msgspec.ValidationError`.
@@ -47,9 +47,9 @@ def verify_draw(commits: Iterable[Commit]) -> tuple[Problem, ...]:
                 case SeatCardDrawn(seat=seat, place=place) if draw is not None:
                     draw.drawn += ((seat, place),)
                 case SeatsDrawn() if draw is not None:
-                    return tuple(Problem(commit.revision, code, message) for code, message in _complaints(draw, event))
+                    return tuple(Finding(commit.revision, code, message) for code, message in _complaints(draw, event))
                 case SeatsDrawn():
-                    return (Problem(commit.revision, "draw", "Seats were drawn for, and no draw had begun."),)
+                    return (Finding(commit.revision, "draw", "Seats were drawn for, and no draw had begun."),)
                 case DealRevealed():
                     return ()  # the draw comes before the first deal; a log of thousands of commits need not be read on
                 case _:

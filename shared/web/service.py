@@ -27,7 +27,7 @@ class ServersUnreachable(CannotStart):
     exit_code = 3
 
 
-class OrderRefused(CannotStart):
+class CannotBeDone(CannotStart):
     """What a command was asked for cannot be done as things are; nothing was changed."""
 
     exit_code = 1

@@ -25,7 +25,7 @@ from services.ledger.audit.verify import tables_in, verify_table
 from services.ledger.players import ratings_check
 from services.ledger.players.ratings_check import RatingsChecked
 from shared.events.address import TABLE_STREAMS, table
-from shared.events.chain import Problem
+from shared.events.chain import Finding
 from shared.events.checkpoint_document import KeptCheckpoint, key_id, read_kept
 from shared.rules.language.refusal import Malformed
 from shared.web.service import CannotStart
@@ -41,7 +41,7 @@ class Outcome(msgspec.Struct):
     """What was found: a verdict a table; what is wrong with the checkpoints in log and rows; and about a kept one."""
 
     tables: list[Verdict]
-    checkpoints: list[Problem]
+    checkpoints: list[Finding]
     signed: int
     kept: Verdict | None
     ratings: RatingsChecked | None = None  # None: one table was asked for

@@ -41,7 +41,7 @@ from shared.projections.versions.next_version import AlreadyFilling, NextVersion
 from shared.projections.versions.report import Report, Stream, report
 from shared.projections.versions.versions import Versions
 from shared.web.log_connection import connected_log
-from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
+from shared.web.service import CannotBeDone, CannotStart, ServersUnreachable
 from shared.web.settings import Settings
 
 NICENESS: Final = 10  # of a rebuild: the services on the same machine have people waiting
@@ -212,15 +212,15 @@ def _run(settings: Settings, work: Callable[[], Coroutine[Any, Any, Any]]) -> An
             try:
                 return uvloop.run(work())
             except asyncpg.LockNotAvailableError:
-                raise OrderRefused("somebody is reading that version; try again") from None
+                raise CannotBeDone("somebody is reading that version; try again") from None
             except RightLost as lost:
                 raise ServersUnreachable(f"{lost}; nothing was switched: order it again") from lost
     except AlreadyFilling as other:
-        raise OrderRefused(f"{other}; see `pulka ledger status`") from other
+        raise CannotBeDone(f"{other}; see `pulka ledger status`") from other
     except RefusedToRun as refused:
-        raise OrderRefused(f"the log is not the one that it was, or is damaged: {refused}; readers were not switched") from refused
+        raise CannotBeDone(f"the log is not the one that it was, or is damaged: {refused}; readers were not switched") from refused
     except StillFails as wrong:
-        raise OrderRefused(f"an archived commit cannot be applied: {wrong}; readers were not switched") from wrong
+        raise CannotBeDone(f"an archived commit cannot be applied: {wrong}; readers were not switched") from wrong
 
 
 async def _rebuilt(settings: Settings, by: str) -> Switched:
@@ -230,7 +230,7 @@ async def _rebuilt(settings: Settings, by: str) -> Switched:
     try:
         away = archive_files.not_there(archive_folder(settings), await told_archived(own))
         if away:  # before a version is begun: without them it could only fail
-            raise OrderRefused(
+            raise CannotBeDone(
                 f"{len(away)} tables lie in the archive, the first {away[0]}, and not at hand; set PULKA_ARCHIVE_DIR to its folder"
             )
         with _progress() as progress:
@@ -283,7 +283,7 @@ async def _reported(settings: Settings) -> list[Report]:
 
 
 async def _dropped(settings: Settings, number: int) -> None:
-    """Drop one. Raises `CannotStart` for one that is not there, `OrderRefused` for one that is needed."""
+    """Drop one. Raises `CannotStart` for one that is not there, `CannotBeDone` for one that is needed."""
     versions = Versions(Books.name, settings.namespace)
     connection = await asyncpg.connect(settings.postgres_dsn)
     try:
@@ -292,11 +292,11 @@ async def _dropped(settings: Settings, number: int) -> None:
             raise CannotStart(f"there is no version {number}")
         half = [version.number for version in await versions.known(connection) if version.state == "filling"]
         if number in half and not await versions.alone(connection):
-            raise OrderRefused(f"version {number} is being filled")
+            raise CannotBeDone(f"version {number} is being filled")
         try:
             there = await versions.drop(connection, number)
         except ValueError as needed:
-            raise OrderRefused(f"{needed}; readers leave it after `pulka ledger rebuild`") from None
+            raise CannotBeDone(f"{needed}; readers leave it after `pulka ledger rebuild`") from None
         if not there:
             raise CannotStart(f"there is no version {number}")
     finally:

@@ -13,7 +13,7 @@ from services.ledger.audit.signed_leaves import wrong_leaves
 from services.ledger.desk.readers import Readers
 from services.ledger.own.own_events import CHECKPOINTS, OwnEvents
 from shared.eventlog.port import EventLog
-from shared.events.chain import Problem, verify_chain
+from shared.events.chain import Finding, verify_chain
 from shared.events.checkpoint_document import KeptCheckpoint, Leaf, Signed, wrong_in_row, wrong_with_kept
 from shared.events.ledger_events import CheckpointSigned
 
@@ -40,7 +40,7 @@ async def signed_in(log: EventLog) -> list[CheckpointSigned]:
 
 async def wrong_with_signed(
     log: EventLog, readers: Readers, proofs: Proofs, keys: frozenset[str], progress: Progress = lambda _done, _all: None
-) -> list[Problem]:
+) -> list[Finding]:
     """What is wrong with the checkpoints in log and rows; `revision` in a problem is a checkpoint's number.
 
     Codes: those of `wrong_in_row`, of the chain of their commits, and `rows_differ`. Every column of every checkpoint's row is held against
@@ -58,11 +58,11 @@ async def wrong_with_signed(
     newest = max(known, default=0)
     for number, event in enumerate(events[:newest], 1):
         if number not in known:
-            problems.append(Problem(number, "rows_differ", f"The rows do not have checkpoint {number}."))
+            problems.append(Finding(number, "rows_differ", f"The rows do not have checkpoint {number}."))
         elif not _is_row_of(event, known[number]):
-            problems.append(Problem(number, "rows_differ", f"The rows have another checkpoint {number} than the log."))
+            problems.append(Finding(number, "rows_differ", f"The rows have another checkpoint {number} than the log."))
     problems += [
-        Problem(number, "missing" if number > 0 else "rows_differ", f"The rows have a checkpoint {number}, the log has {len(events)}.")
+        Finding(number, "missing" if number > 0 else "rows_differ", f"The rows have a checkpoint {number}, the log has {len(events)}.")
         for number in sorted(known)
         if not 0 < number <= len(events)
     ]
@@ -78,7 +78,7 @@ def _is_row_of(event: CheckpointSigned, row: Row) -> bool:
         return (row.text, row.signature) == (event.signed, event.signature)
 
 
-def wrong_with_file(kept: KeptCheckpoint, events: list[CheckpointSigned], keys: frozenset[str]) -> list[Problem]:
+def wrong_with_file(kept: KeptCheckpoint, events: list[CheckpointSigned], keys: frozenset[str]) -> list[Finding]:
     """Whether a kept file is a checkpoint of this club's: signed by one of `keys`, with the leaves that were, and the one in the log.
 
     Without `keys` it must be signed by a key that signed one in the log, where there are any. Codes: those of `wrong_with_kept`;
@@ -88,9 +88,9 @@ def wrong_with_file(kept: KeptCheckpoint, events: list[CheckpointSigned], keys: 
         return problems
     number = kept.checkpoint.header.number
     if number > len(events):
-        return [Problem(number, "checkpoint_unknown", f"The log has {len(events)} checkpoints, and not number {number}.")]
+        return [Finding(number, "checkpoint_unknown", f"The log has {len(events)} checkpoints, and not number {number}.")]
     if events[number - 1].signed != kept.signed:
-        return [Problem(number, "checkpoint_other", f"The log has another checkpoint {number} than this file.")]
+        return [Finding(number, "checkpoint_other", f"The log has another checkpoint {number} than this file.")]
     return []
 
 

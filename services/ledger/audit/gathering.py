@@ -12,7 +12,7 @@ from services.ledger.desk.readers import Readers
 from shared.eventlog.port import EventLog, NotInArchive, Stored
 from shared.events import address
 from shared.events.address import TABLE_STREAMS
-from shared.events.chain import Problem
+from shared.events.chain import Finding
 from shared.events.checkpoint_document import Leaf, leaf_of
 from shared.events.commit import FIRST_PREV_HASH, hash_of
 from shared.projections.core.history import link_of
@@ -28,7 +28,7 @@ Progress = Callable[[int, int], None]
 class NotToBeSigned(Exception):
     """The log is broken, or the books say something else; nothing is signed until somebody has looked. `table` and `problem` name it."""
 
-    def __init__(self, table: str, problem: Problem) -> None:
+    def __init__(self, table: str, problem: Finding) -> None:
         super().__init__(f"{table} revision {problem.revision}: {problem.code}: {problem.message}")
         self.table = table
         self.problem = problem
@@ -60,7 +60,7 @@ class _Run:
         self.hashes.append(own)
 
     def _broken(self, code: str, message: str) -> NotToBeSigned:
-        return NotToBeSigned(self.table, Problem(self.first + len(self.hashes), code, message))
+        return NotToBeSigned(self.table, Finding(self.first + len(self.hashes), code, message))
 
 
 async def ends_of(log: EventLog) -> dict[str, int]:
@@ -87,7 +87,7 @@ async def gathered(
     begins = {stream: after.get(stream, 0) for stream in cut}
     for stream, end in cut.items():
         if end < begins[stream]:
-            raise NotToBeSigned(stream, Problem(0, "missing", f"it ends at sequence {end}, and was signed up to {begins[stream]}"))
+            raise NotToBeSigned(stream, Finding(0, "missing", f"it ends at sequence {end}, and was signed up to {begins[stream]}"))
     done, every = sum(begins.values()), sum(cut.values())
     for stream, end in cut.items():
         if end > begins[stream]:
@@ -99,7 +99,7 @@ async def gathered(
                 found[table] = run.hashes if whole else await _whole(log, readers, run, end, known, archived=table in archived)
             for table in await _gone(readers, stream, begins[stream], end, found):
                 if table not in archived:
-                    raise NotToBeSigned(table, Problem(1, "missing", "the log has nothing of this table, which the books have read"))
+                    raise NotToBeSigned(table, Finding(1, "missing", "the log has nothing of this table, which the books have read"))
                 found[table] = await _archived(log, readers, table, end, NO_END, known)
     await _hold_against_books(readers, found)
     return found
@@ -133,7 +133,7 @@ async def _whole(log: EventLog, readers: Readers, run: _Run, end: int, known: Ma
     else:
         hashes = await _read(log, run.table, end, run.first)
     if (len(hashes), hashes[-1:]) != (run.first - 1, [run.follows]):
-        raise NotToBeSigned(run.table, Problem(run.first, "broken", "the commits before it are not those that it follows from"))
+        raise NotToBeSigned(run.table, Finding(run.first, "broken", "the commits before it are not those that it follows from"))
     return hashes + run.hashes
 
 
@@ -159,7 +159,7 @@ async def _archived(log: EventLog, readers: Readers, table: str, end: int, befor
         return hashes
     leaf = known.get(table)
     if leaf is None or leaf.revision != len(hashes) or await asyncio.to_thread(leaf_of, table, hashes) != leaf:
-        raise NotToBeSigned(table, Problem(1, "not_in_archive", f"{away}; no checkpoint has signed what the books say of them"))
+        raise NotToBeSigned(table, Finding(1, "not_in_archive", f"{away}; no checkpoint has signed what the books say of them"))
     return hashes
 
 
@@ -201,4 +201,4 @@ def _compare(found: Mapping[str, Sequence[str]], mirrored: Iterable[tuple[str, i
     for table, revision, known in mirrored:
         hashes = found[table]
         if revision <= len(hashes) and hashes[revision - 1] != known:
-            raise NotToBeSigned(table, Problem(revision, "changed", "the log does not hold this commit as the books have read it"))
+            raise NotToBeSigned(table, Finding(revision, "changed", "the log does not hold this commit as the books have read it"))

@@ -24,7 +24,7 @@ from shared.events.catalogue import (
     StoredTableEvent,
     encode_event,
 )
-from shared.events.chain import Problem
+from shared.events.chain import Finding
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
 from shared.projections.core.projection import UNAPPLICABLE
@@ -52,7 +52,7 @@ from shared.web.auth import OPERATOR
 OWN_ACTORS: Final = frozenset({"service", "clock"})  # who acts for a seat without sitting there
 
 
-def by_the_rules(table_id: str, lines: Iterable[Line]) -> Iterator[Problem]:
+def by_the_rules(table_id: str, lines: Iterable[Line]) -> Iterator[Finding]:
     """What in a table's commits, given from the first on, the rules would not have made of the moves. The first one ends the check."""
     pulka, opened = Pulka(table_id=table_id), 0
     for deal in _deals(lines):
@@ -66,7 +66,7 @@ def by_the_rules(table_id: str, lines: Iterable[Line]) -> Iterator[Problem]:
                 wrong = _wrong(pulka, line, events, opened)
                 pulka = reduce(match.evolve, events, pulka)
             except UNAPPLICABLE as error:
-                yield Problem(line.commit.revision, "not_by_the_rules", f"It cannot be replayed ({type(error).__name__}).")
+                yield Finding(line.commit.revision, "not_by_the_rules", f"It cannot be replayed ({type(error).__name__}).")
                 return
             if wrong is not None:
                 yield wrong
@@ -138,16 +138,16 @@ def _fitting(box: Sealed, places: list[tuple[str, str]], reveal: DealRevealed) -
     return next((one for one in found if matches(box.digest, Opened(*one))), ("", ""))
 
 
-def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> Problem | None:
+def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> Finding | None:
     """What is wrong with one commit on top of `pulka`, whose first one has the time `opened`."""
     revision = line.commit.revision
     timed_out = isinstance(events[0], game.TurnTimedOut) if events else False
     acts = events[1:] if timed_out else events
     if not acts:
-        return Problem(revision, "not_by_the_rules", "A commit without an event.")
+        return Finding(revision, "not_by_the_rules", "A commit without an event.")
     match acts[0]:
         case game.PulkaOpened() | game.PulkaRefused() | PulkaRecorded() if revision != 1:
-            return Problem(revision, "not_by_the_rules", "The pulka is opened a second time.")
+            return Finding(revision, "not_by_the_rules", "The pulka is opened a second time.")
         case game.PulkaOpened() as opening:
             return _wrong_opening(pulka, revision, opening, acts)
         case game.PulkaRefused():
@@ -157,14 +157,14 @@ def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> 
         case PulkaArchived() as archived:
             told = (pulka.status, archived.commits, archived.head, archived.annulled, len(acts))
             fits = told == ("over", revision - 1, line.commit.prev_hash, pulka.annulled is not None, 1)
-            return None if fits else Problem(revision, "not_by_the_rules", "It archives what is not over, or something else.")
+            return None if fits else Finding(revision, "not_by_the_rules", "It archives what is not over, or something else.")
     decided = _decided(pulka, line.commit, acts[0], opened)
     if isinstance(decided, str):
-        return Problem(revision, "not_by_the_rules", decided)
+        return Finding(revision, "not_by_the_rules", decided)
     if isinstance(decided, Refused):
-        return Problem(revision, "not_by_the_rules", f"The rules refuse it: {decided.code} ({decided.rule}).")
+        return Finding(revision, "not_by_the_rules", f"The rules refuse it: {decided.code} ({decided.rule}).")
     if list(map(encode_event, decided)) != list(map(encode_event, acts)):
-        return Problem(revision, "not_by_the_rules", "The rules make other events of this move.")
+        return Finding(revision, "not_by_the_rules", "The rules make other events of this move.")
     return None
 
 
@@ -211,22 +211,22 @@ def _player(pulka: Pulka, maker: Maker) -> str | None:
     return pulka.seats[maker] if isinstance(maker, int) and maker < len(pulka.seats) else None
 
 
-def _wrong_record(commit: Commit, recorded: PulkaRecorded, acts: tuple[Event, ...]) -> Problem | None:
+def _wrong_record(commit: Commit, recorded: PulkaRecorded, acts: tuple[Event, ...]) -> Finding | None:
     if not commit.actor.startswith(OPERATOR) or commit.actor != recorded.author:
-        return Problem(commit.revision, "not_by_the_rules", "Somebody who is no operator recorded it.")
+        return Finding(commit.revision, "not_by_the_rules", "Somebody who is no operator recorded it.")
     if list(map(encode_event, acts)) != [encode_event(recorded_again(recorded))]:
-        return Problem(commit.revision, "not_by_the_rules", "The rules score this file in another way.")
+        return Finding(commit.revision, "not_by_the_rules", "The rules score this file in another way.")
     return None
 
 
-def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: tuple[Event, ...]) -> Problem | None:
+def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: tuple[Event, ...]) -> Finding | None:
     if opened.rules_digest != rules_digest(opened.convention, opened.players, opened.target, opened.terms):
-        return Problem(revision, "rules_digest", "The digest in every commitment is not that of these terms.")
+        return Finding(revision, "rules_digest", "The digest in every commitment is not that of these terms.")
     seed = next((event.server_seed or "" for event in acts if isinstance(event, member.SeatDrawStarted)), None)
     draw = seat_draw.opened(pulka.table_id, opened, seed) if seed is not None else ()
     drawn_for = opened.terms.get("seating") == "drawn"
     if (seed is not None) != drawn_for or list(map(encode_event, (opened, *draw))) != list(map(encode_event, acts)):
-        return Problem(revision, "not_by_the_rules", "The rules open a pulka on these terms in another way.")
+        return Finding(revision, "not_by_the_rules", "The rules open a pulka on these terms in another way.")
     return None
 
 

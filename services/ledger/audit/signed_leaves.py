@@ -17,7 +17,7 @@ from services.ledger.desk.readers import Readers
 from services.ledger.own.own_events import ARCHIVE, OwnEvents
 from shared.eventlog.port import EventLog
 from shared.events import merkle
-from shared.events.chain import Problem
+from shared.events.chain import Finding
 from shared.events.checkpoint_document import Leaf, Signed, leaf_of
 from shared.events.ledger_events import CheckpointSigned, TableArchived
 
@@ -49,7 +49,7 @@ async def wrong_leaves(
     proofs: Proofs,
     events: Sequence[CheckpointSigned],
     progress: Progress = lambda _done, _all: None,
-) -> list[Problem]:
+) -> list[Finding]:
     """What is wrong with the rows of the leaves of `events`: all that the log has, nothing being wrong with them; as far as there are rows.
 
     In a problem `revision` is a checkpoint's number and the code `rows_differ`. It names one table, but where the log cannot tell what was
@@ -58,7 +58,7 @@ async def wrong_leaves(
     async with readers.reading() as connection:
         known = await proofs.newest(connection)
         problems = [
-            Problem(number, "rows_differ", f"The rows have a leaf of table {leaf.table} in it, and there is no such checkpoint.")
+            Finding(number, "rows_differ", f"The rows have a leaf of table {leaf.table} in it, and there is no such checkpoint.")
             for number, leaf in await proofs.strays(connection, known)
         ]
         newest = min(known, len(events))
@@ -94,7 +94,7 @@ async def _by_number(rows: AsyncGenerator[tuple[int, Leaf], None], newest: int) 
 
 async def _named(
     log: EventLog, readers: Readers, events: Sequence[CheckpointSigned], before: Mapping[str, Leaf], changed: Sequence[Leaf]
-) -> tuple[_Leaves | None, list[Problem]]:
+) -> tuple[_Leaves | None, list[Finding]]:
     """The leaves of the last of `events` as they were signed, None where that cannot be known; and the rows `changed` held against them.
 
     `before` are the leaves of the checkpoint before it, which are proved.
@@ -112,19 +112,19 @@ async def _named(
     return true, list(_differ(number, made, {leaf.table: leaf for leaf in changed}))
 
 
-def _differ(number: int, made: Mapping[str, Leaf], rows: Mapping[str, Leaf]) -> Iterator[Problem]:
+def _differ(number: int, made: Mapping[str, Leaf], rows: Mapping[str, Leaf]) -> Iterator[Finding]:
     for table in sorted({*made, *rows}):
         if table not in rows:
-            yield Problem(number, "rows_differ", f"The leaf of table {table} in it is missing from the rows.")
+            yield Finding(number, "rows_differ", f"The leaf of table {table} in it is missing from the rows.")
         elif table not in made:
-            yield Problem(number, "rows_differ", f"The rows have a new leaf of table {table} in it, which had not changed.")
+            yield Finding(number, "rows_differ", f"The rows have a new leaf of table {table} in it, which had not changed.")
         elif made[table] != rows[table]:
-            yield Problem(number, "rows_differ", f"The row of the leaf of table {table} in it is not what was signed.")
+            yield Finding(number, "rows_differ", f"The row of the leaf of table {table} in it is not what was signed.")
 
 
-def _unknown(number: int, why: str) -> Problem:
+def _unknown(number: int, why: str) -> Finding:
     message = f"The rows of its leaves are not those that were signed, nor can the log tell which of them are wrong ({why})."
-    return Problem(number, "rows_differ", message)
+    return Finding(number, "rows_differ", message)
 
 
 def _root(event: CheckpointSigned) -> str:

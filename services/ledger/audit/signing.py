@@ -23,7 +23,7 @@ from services.ledger.desk.readers import Readers
 from services.ledger.own.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
 from shared.eventlog.aggregates import Mismatch
 from shared.eventlog.port import EventLog, LogError
-from shared.events.chain import Problem
+from shared.events.chain import Finding
 from shared.events.checkpoint_document import Leaf, Signed, in_order, leaf_of, root_over, sign, wrong_in_row
 from shared.events.keys import KeyFileError, SigningKey
 from shared.events.ledger_events import CheckpointSigned, TableArchived
@@ -100,18 +100,18 @@ class Checkpoints:
     async def _caught_up(self, connection: Connection, number: int, before: Sequence[CheckpointSigned]) -> list[Leaf]:
         """The leaves of the last of `before`; those after `number` have no rows: they are made again, and must have the signed roots."""
         if number > len(before):
-            raise NotToBeSigned("checkpoints", Problem(len(before) + 1, "missing", f"the rows know {number}, the log {len(before)}"))
+            raise NotToBeSigned("checkpoints", Finding(len(before) + 1, "missing", f"the rows know {number}, the log {len(before)}"))
         known = await self._proofs.leaves(connection, number)
         for place in range(number, len(before)):
             event = before[place]
             changed, known = await self._leaves(known, before[place - 1].cut if place else {}, event.cut, signed=True)
             if root_over(known) != Signed(event.signed, event.signature).header.root:
                 message = "the commits that the log holds are not those that were signed"
-                raise NotToBeSigned("checkpoints", Problem(event.number, "checkpoint_root", message))
+                raise NotToBeSigned("checkpoints", Finding(event.number, "checkpoint_root", message))
             await self._proofs.write(connection, event, changed)
         if before and root_over(known) != Signed(before[-1].signed, before[-1].signature).header.root:
             message = "the rows of its leaves are not those that were signed"
-            raise NotToBeSigned("checkpoints", Problem(len(before), "checkpoint_root", message))
+            raise NotToBeSigned("checkpoints", Finding(len(before), "checkpoint_root", message))
         return known
 
     async def _leaves(

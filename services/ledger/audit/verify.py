@@ -34,7 +34,7 @@ from services.ledger.whists.statement import Account
 from shared.eventlog.copies import split_copies
 from shared.eventlog.port import EventLog, NotInArchive, Stored
 from shared.events.address import Address
-from shared.events.chain import ChainReport, Problem, verify_chain
+from shared.events.chain import ChainReport, Finding, verify_chain
 from shared.events.checkpoint_document import Leaf, leaf_of
 from shared.events.commit import revision_in
 from shared.events.deal_proof import verify_deals
@@ -113,13 +113,13 @@ async def verify_table(
         rows = None if connection is None else await read_rows(connection, address)
     except (ValueError, TypeError, LookupError) as garbage:  # msgspec's errors are ValueErrors: no program wrote such rows
         message = f"The rows of this table cannot be read ({type(garbage).__name__})."
-        return {"verified": False, "commits": 0, "head": "", "problems": [msgspec.to_builtins(Problem(0, "rows_differ", message))]}
+        return {"verified": False, "commits": 0, "head": "", "problems": [msgspec.to_builtins(Finding(0, "rows_differ", message))]}
     if rows and rows.skipped:  # the log decides what is left out: rows that were taken away would otherwise be explained by one more row
         rows = msgspec.structs.replace(rows, said=await ParkingChronicle(OwnEvents(log), Books.name).skips())
     try:
         records = await log.read(address, until=rows.table.sequence if rows and rows.table else 0)
     except NotInArchive as away:
-        return {"verified": False, "commits": 0, "head": "", "problems": [msgspec.to_builtins(Problem(1, "not_in_archive", str(away)))]}
+        return {"verified": False, "commits": 0, "head": "", "problems": [msgspec.to_builtins(Finding(1, "not_in_archive", str(away)))]}
     if last_revision is not None:
         records = [recorded for recorded in records if recorded.revision <= last_revision]
         rows = _until(rows, last_revision) if rows else None
@@ -159,14 +159,14 @@ def check(
 ) -> ChainReport:
     """All checks of one table's commits, from the first on, in the order of the log."""
     records, copies = split_copies(records)
-    twice = tuple(Problem(revision_in(one.data), "added", f"{one.position} has the same bytes once more: passed over.") for one in copies)
+    twice = tuple(Finding(revision_in(one.data), "added", f"{one.position} has the same bytes once more: passed over.") for one in copies)
     known: dict[int, str] = {step.revision: step.hash for step in rows.steps} if rows else {}
     leaf = kept.leaves.get(address.id) if kept is not None else None
     if leaf is not None:
         known[leaf.revision] = leaf.head
     stored = [recorded.data for recorded in records]
     chain = verify_chain(stored, address.subject, known)
-    wrong: tuple[Problem, ...] = ()
+    wrong: tuple[Finding, ...] = ()
     if not chain.verified:
         sure = {revision: known[revision] for revision in (max(known, default=0), leaf.revision if leaf else 0) if revision in known}
         alone = verify_chain(stored, address.subject, sure)
@@ -181,7 +181,7 @@ def check(
         commits = [line.commit for line in lines]
         drawn, proofs = verify_draw(commits), verify_deals(commits)
     except (NewerSchema, msgspec.ValidationError) as unreadable:
-        problems.append(Problem(0, "unreadable", f"An event is none that this program knows ({type(unreadable).__name__})."))
+        problems.append(Finding(0, "unreadable", f"An event is none that this program knows ({type(unreadable).__name__})."))
     else:
         if kept is not None and lines:
             problems += not_as_signed(lines, leaf, kept)
@@ -190,20 +190,20 @@ def check(
         problems += _books_differ(records, lines, rows, whole=whole)
     told = {problem.revision for problem in problems}
     problems += [
-        Problem(one.revision, "rows_differ", "The audit trail has another hash of this revision than the log.")
+        Finding(one.revision, "rows_differ", "The audit trail has another hash of this revision than the log.")
         for one in wrong
         if one.revision not in told
     ]
     return ChainReport(not problems, chain.commits, chain.head, tuple(problems))
 
 
-def not_as_signed(lines: Sequence[Line], leaf: Leaf | None, kept: GenuineCheckpoint) -> Iterator[Problem]:
+def not_as_signed(lines: Sequence[Line], leaf: Leaf | None, kept: GenuineCheckpoint) -> Iterator[Finding]:
     """What of a table whose chain holds, also to the signed head, is not as the checkpoint has it."""
     if leaf is None:
         if kept.should_hold(lines[0].commit.at):
-            yield Problem(1, "added", f"This table says that it began before checkpoint {kept.number}, which does not have it.")
+            yield Finding(1, "added", f"This table says that it began before checkpoint {kept.number}, which does not have it.")
     elif leaf_of(leaf.table, [line.table.hash for line in lines[: leaf.revision]]) != leaf:
-        yield Problem(leaf.revision, "checkpoint_tree", "The signed tree is not that of these commits, though the signed head is.")
+        yield Finding(leaf.revision, "checkpoint_tree", "The signed tree is not that of these commits, though the signed head is.")
 
 
 def _until(rows: Rows, revision: int) -> Rows:
@@ -227,13 +227,13 @@ def _until(rows: Rows, revision: int) -> Rows:
     )
 
 
-def _books_differ(records: Sequence[Stored], lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[Problem]:
+def _books_differ(records: Sequence[Stored], lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[Finding]:
     """What the books leave out and where they stopped, by whose word and why; and rows that are not what the rest makes."""
     for skip in rows.skipped:
         if skip in rows.said:
-            yield Problem(skip.revision, "skipped", f"This revision was left out of the books by {skip.author}: {skip.why}")
+            yield Finding(skip.revision, "skipped", f"This revision was left out of the books by {skip.author}: {skip.why}")
         else:
-            yield Problem(skip.revision, "rows_differ", "The books leave this revision out, and the log does not say so.")
+            yield Finding(skip.revision, "rows_differ", "The books leave this revision out, and the log does not say so.")
     yield from _parked(rows)
     if rows.skipped or rows.parked:
         left_out = {skip.revision for skip in rows.skipped}
@@ -244,26 +244,26 @@ def _books_differ(records: Sequence[Stored], lines: Sequence[Line], rows: Rows, 
         yield from rows.players.differences([line for line in lines if line.table.sequence <= rows.applied][: len(rows.steps)])
 
 
-def _parked(rows: Rows | None) -> Iterator[Problem]:
+def _parked(rows: Rows | None) -> Iterator[Finding]:
     """Where the books stopped, and why."""
     if rows is not None and rows.parked is not None:
         why = f"This revision could not be applied ({rows.parked.reason}) and waits, with all that follow it."
-        yield Problem(rows.parked.revision, "parked", why)
+        yield Finding(rows.parked.revision, "parked", why)
 
 
-def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[Problem]:
+def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[Finding]:
     """Rows that are not what the log's commits make, as far as the log has been read into them."""
     read = [line for line in lines if line.table.sequence <= rows.applied]
     written = read[: len(rows.steps)]
     if len(written) < len(read):
-        yield Problem(read[len(written)].commit.revision, "rows_missing", "This revision was read and has left no rows; it may be parked.")
+        yield Finding(read[len(written)].commit.revision, "rows_missing", "This revision was read and has left no rows; it may be parked.")
     if not written:
         return
     last = written[-1]
     try:
         accounts, transactions = statement.booked((), written, score_sheet.last_dealers_in(written))
     except UNAPPLICABLE:
-        yield Problem(last.commit.revision, "rows_differ", "What the commits settle cannot be booked.")
+        yield Finding(last.commit.revision, "rows_differ", "What the commits settle cannot be booked.")
         return
     views: list[tuple[str, Sequence[Any], Sequence[Any]]] = [
         ("audit trail", audit_trail.steps(written), rows.steps),
@@ -276,23 +276,23 @@ def _rows_differ(lines: Sequence[Line], rows: Rows, *, whole: bool) -> Iterator[
     for name, expected, found in views:
         yield from _view_differs(name, expected, found, last.commit.revision)
     if who_played.parts(written) != list(rows.parts):
-        yield Problem(last.commit.revision, "rows_differ", "Who played which deal is not what the commits say.")
+        yield Finding(last.commit.revision, "rows_differ", "Who played which deal is not what the commits say.")
     if whole and last.table != rows.table:
-        yield Problem(last.commit.revision, "rows_differ", "The table's row is not what its commits say.")
+        yield Finding(last.commit.revision, "rows_differ", "The table's row is not what its commits say.")
     if whole and rows.head is not None and not rows.skipped and rows.head != (last.commit.revision, last.table.hash):
-        yield Problem(
+        yield Finding(
             last.commit.revision, "rows_differ", "The head from which the books go on is not the last commit that they have read."
         )
     for revision in rows.misplaced:
-        yield Problem(revision, "rows_differ", "The places of this revision's postings are not those that were written.")
+        yield Finding(revision, "rows_differ", "The places of this revision's postings are not those that were written.")
     if whole and accounts != list(rows.accounts):
-        yield Problem(last.commit.revision, "rows_differ", "The accounts are not what was settled, corrected and annulled.")
+        yield Finding(last.commit.revision, "rows_differ", "The accounts are not what was settled, corrected and annulled.")
 
 
-def _view_differs(name: str, expected: Sequence[Any], found: Sequence[Any], head: int) -> Iterator[Problem]:
+def _view_differs(name: str, expected: Sequence[Any], found: Sequence[Any], head: int) -> Iterator[Finding]:
     """Where the rows of one view are others than the `expected` ones; `head` is the newest revision."""
     for ours, theirs in zip(expected, found, strict=False):
         if ours != theirs:
-            yield Problem(ours.revision, "rows_differ", f"The {name} of this revision is not what its commit says.")
+            yield Finding(ours.revision, "rows_differ", f"The {name} of this revision is not what its commit says.")
     if len(expected) != len(found):
-        yield Problem(head, "rows_differ", f"The {name} has {len(found)} rows, its commits make {len(expected)}.")
+        yield Finding(head, "rows_differ", f"The {name} has {len(found)} rows, its commits make {len(expected)}.")

@@ -13,7 +13,7 @@ from services.ledger.players import rating, rating_rows
 from services.ledger.players.pulka_results import COLUMNS, LATEST, PulkaResult
 from services.ledger.players.rating import Rated, RatingChange
 from services.ledger.players.rating_restated import Restated, RestatedChange
-from shared.events.chain import Problem
+from shared.events.chain import Finding
 from shared.projections.core.projection import Connection
 
 PAGE: Final = 200  # results read at a time
@@ -36,7 +36,7 @@ class RatingsChecked(msgspec.Struct, frozen=True):
     """`checked`: they were looked at, since nothing of them was still to be computed. A problem's `revision` is its result's, or 0."""
 
     checked: bool
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[Finding, ...] = ()
 
 
 async def check(connection: Connection, progress: Progress = lambda _done: None) -> RatingsChecked:
@@ -74,7 +74,7 @@ class _Rated:
         self._progress(self._done)
 
 
-async def _changes_differ(connection: Connection, present: dict[str, Present], rated: _Rated) -> Problem | None:
+async def _changes_differ(connection: Connection, present: dict[str, Present], rated: _Rated) -> Finding | None:
     """The first change that differs; fills `present` with what everybody has after them."""
     known: dict[str, Rated] = {}
     results, changes = await connection.cursor(_RESULTS), await connection.cursor(_CHANGES)
@@ -85,7 +85,7 @@ async def _changes_differ(connection: Connection, present: dict[str, Present], r
             for one in made:
                 if not _same(one, found.get(one.player)):
                     message = f"The rating of {one.player} after {result.table_id} is not what the results make."
-                    return Problem(result.revision, "rows_differ", message)
+                    return Finding(result.revision, "rows_differ", message)
             known.update(rating.after({}, made))
             for one in made:
                 if one.rated:
@@ -93,7 +93,7 @@ async def _changes_differ(connection: Connection, present: dict[str, Present], r
                     present[one.player] = (one.rating, one.deviation, one.volatility, pulkas, one.closed_at)
         rated.add(len(page))
     if more := await changes.fetchrow():
-        return Problem(0, "rows_differ", f"The rating of {more['player']} has a change by {more['table_id']}, which no result makes.")
+        return Finding(0, "rows_differ", f"The rating of {more['player']} has a change by {more['table_id']}, which no result makes.")
     return None
 
 
@@ -101,16 +101,16 @@ def _same(made: RatingChange, row: asyncpg.Record | None) -> bool:
     return row is not None and tuple(row) == msgspec.structs.astuple(made)
 
 
-async def _present_differ(connection: Connection, present: Mapping[str, Present]) -> Problem | None:
+async def _present_differ(connection: Connection, present: Mapping[str, Present]) -> Finding | None:
     rows = await connection.fetch("SELECT player, rating, deviation, volatility, pulkas, played_at FROM ratings ORDER BY player")
     found: dict[str, Present] = {row["player"]: tuple(row)[1:] for row in rows}
     for player in sorted({*found, *present}):
         if found.get(player) != present.get(player):
-            return Problem(0, "rows_differ", f"The present rating of {player} is not what the results make.")
+            return Finding(0, "rows_differ", f"The present rating of {player} is not what the results make.")
     return None
 
 
-async def _restated_differ(connection: Connection, rated: _Rated) -> Problem | None:
+async def _restated_differ(connection: Connection, rated: _Rated) -> Finding | None:
     said = await rating_rows.said_anew(connection)
     for cause in said:
         if wrong := await _by_one_differ(connection, cause, said, rated):
@@ -119,10 +119,10 @@ async def _restated_differ(connection: Connection, rated: _Rated) -> Problem | N
     if row is None:
         return None
     message = f"The rating of {row['player']} after {row['table_id']} is said to be changed by {row['cause']}, which said nothing anew."
-    return Problem(0, "rows_differ", message)
+    return Finding(0, "rows_differ", message)
 
 
-async def _by_one_differ(connection: Connection, cause: Restated, said: Sequence[Restated], rated: _Rated) -> Problem | None:
+async def _by_one_differ(connection: Connection, cause: Restated, said: Sequence[Restated], rated: _Rated) -> Finding | None:
     """The first row about what `cause` changed that differs; a problem's `revision` is that of the correction or annulment."""
     seen: list[str] = []
     async with aclosing(rating_rows.changed_by(connection, cause, said)) as pages:
@@ -142,9 +142,9 @@ async def _by_one_differ(connection: Connection, cause: Restated, said: Sequence
     return None if row is None else await _restated_wrong(connection, cause, RestatedChange(*row), "told, and no result makes it")
 
 
-async def _restated_wrong(connection: Connection, cause: Restated, one: RestatedChange, what: str) -> Problem:
+async def _restated_wrong(connection: Connection, cause: Restated, one: RestatedChange, what: str) -> Finding:
     revision = await connection.fetchval(
         "SELECT revision FROM pulka_results WHERE table_id = $1 AND version = $2", cause.table_id, cause.version
     )
     message = f"What revision {revision} of {cause.table_id} changed in the rating of {one.player} after {one.table_id} is {what}."
-    return Problem(revision, "rows_differ", message)
+    return Finding(revision, "rows_differ", message)

@@ -49,7 +49,7 @@ Lines: TypeAlias = tuple[tuple[Place, Amount], ...]
 Decided: TypeAlias = tuple[Event, ...] | Refused
 
 
-class Asked(msgspec.Struct, frozen=True):
+class AwaitedChoice(msgspec.Struct, frozen=True):
     """A choice that the sheet waits for: `waiting` are asked in turn, each must accept a late entry; `of` is whose entry it is."""
 
     about: str
@@ -70,7 +70,7 @@ class KeptSheet(msgspec.Struct, frozen=True):
     wrote: Lines = ()
     open: bool = False
     warned: int = 0
-    asked: Asked | None = None
+    asked: AwaitedChoice | None = None
     fines: Lines = ()
     late: tuple[Place, Amount] | None = None
     fined: Lines = ()
@@ -118,7 +118,7 @@ def evolve(kept: KeptSheet, event: Event) -> KeptSheet:
         case LateEntryAsked():
             return replace(kept, late=((event.seat, event.column, event.on), amounts.read(event.amount, "amount")))
         case RemedyAsked(about=about) if about in (FINE, CORRECTION, ENTRY):
-            return replace(kept, asked=Asked(about, event.of, event.seats, event.rule))
+            return replace(kept, asked=AwaitedChoice(about, event.of, event.seats, event.rule))
         case RemedyChosen() if kept.asked is not None:
             return _chosen(kept, kept.asked, event.choice)
         case EntriesClosed():
@@ -136,7 +136,7 @@ def _owed(line: tuple[Place, Amount]) -> tuple[Place, Amount]:
     return place, exact(-change)
 
 
-def _chosen(kept: KeptSheet, asked: Asked, choice: str) -> KeptSheet:
+def _chosen(kept: KeptSheet, asked: AwaitedChoice, choice: str) -> KeptSheet:
     if choice == "accept" and len(asked.waiting) > 1:
         return replace(kept, asked=replace(asked, waiting=asked.waiting[1:]))
     refused = choice != "accept"

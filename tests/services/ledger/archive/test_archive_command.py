@@ -30,7 +30,7 @@ from shared.events.address import TABLE_STREAMS
 from shared.events.commit import hash_of
 from shared.projections.versions.live_version import LiveVersion
 from shared.web.problems import problem_of
-from shared.web.service import CannotStart, OrderRefused, ServersUnreachable
+from shared.web.service import CannotBeDone, CannotStart, ServersUnreachable
 from shared.web.settings import Settings
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.views.test_recorded import recorded_table
@@ -310,7 +310,7 @@ async def test_the_books_are_written_anew_from_archive_and_log(run, played, conn
     await run("--older-than", 1, "--to", tmp_path / "archive")
     before = await versions.known(connection)
     blind = await run(command=rebuild, PULKA_ARCHIVE_DIR="")
-    assert isinstance(blind.exception, OrderRefused)
+    assert isinstance(blind.exception, CannotBeDone)
     assert "2 tables lie in the archive" in str(blind.exception)
     assert blind.stderr == ""
     elsewhere = await run(command=rebuild, PULKA_ARCHIVE_DIR=str(tmp_path))
