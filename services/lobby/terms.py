@@ -13,10 +13,10 @@ from shared.rules.convention import options as conventions
 from shared.rules.deck.seats import FEWEST, MOST
 from shared.rules.language.amount import written
 from shared.rules.language.refusal import Malformed, Refused
+from shared.rules.scoring.settlement import agreed_ending, ends_by_target, minutes_to_play
 from shared.rules.scoring.stakes import read_stake
 
 TARGET: Final = 10  # points a player: an evening's short pulka; the Code's own example (4.2.2) is 50
-ENDS_BY_TARGET: Final = frozenset({"all_closed", "pool_sum"})  # values of `ends_when` that need a target
 #: Terms of adjudicated tables, with what they are where the host says nothing.
 ADJUDICATED: Final[dict[str, Any]] = {
     "attention": "players",
@@ -69,12 +69,12 @@ def agree(wanted: OpenTable) -> Terms | Refused:
         raise Malformed("bots", f"at most {wanted.players - 1} of {wanted.players} seats may be kept for bots")
     convention = conventions.resolve(wanted.convention, wanted.target)
     target = wanted.target
-    if target is None and convention.ends_when in ENDS_BY_TARGET:
+    if target is None and ends_by_target(convention):
         target = TARGET
         convention = conventions.resolve(wanted.convention, target)
     adjudicated = _adjudicated(wanted)
-    if adjudicated.get("entries") == "by_hand" and convention.ends_when.startswith("time:"):
-        raise Malformed("entries", f"are not made by hand where the pulka ends by its time ({convention.ends_when})")
+    if adjudicated.get("entries") == "by_hand" and minutes_to_play(convention) is not None:
+        raise Malformed("entries", f"are not made by hand where the pulka ends by its time ({agreed_ending(convention)})")
     terms: dict[str, Any] = {
         "clock": msgspec.to_builtins(wanted.clock),
         "mode": wanted.mode,

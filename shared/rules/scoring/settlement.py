@@ -142,6 +142,11 @@ def minutes_to_play(convention: Convention) -> int | None:
     return int(ending.removeprefix("time:")) if ending.startswith("time:") else None
 
 
+def ends_by_target(convention: Convention) -> bool:
+    """Whether it is the pools that end a pulka, so that it needs a target to play to (4.2.3)."""
+    return convention.ends_when in ("all_closed", "pool_sum")
+
+
 def agreed_ending(convention: Convention) -> str:
     """What ends a pulka, as its convention has it and `PulkaClosed` names it (4.2.3, 4.2.3.3)."""
     return convention.ends_when

@@ -71,6 +71,19 @@ def test_the_kept_file_says_everything_and_nothing_twice():
     assert event.deals[1]["outcome"]["all_pass_in_row"] == 1
 
 
+def test_what_was_recorded_before_a_check_came_is_still_read():
+    """A stored file is scored again by what it takes to score it; a new one with these words is refused (F8)."""
+    event = stored(recorded(FILE, SEATS, "private", "operator:a"))
+    deals = [{"dealer": 2, "declarer": 0, "contract": "6S", "calls": [None, "half", "pass"]}]
+    before = msgspec.structs.replace(event, score_file=event.score_file | {"deals": deals})
+    again = recorded_again(before)
+    assert [entry["rule"] for entry in again.deals[0]["entries"]] == ["3.8.7", "3.8.7"]
+    assert stored(recorded_again(again)) == stored(again)
+    with pytest.raises(Malformed) as caught:
+        recorded(FILE | {"deals": deals}, SEATS, "private", "operator:a")
+    assert caught.value.path == "deals[0].calls"
+
+
 def test_no_deal_at_all():
     """A file without deals is a pulka that was begun and settled."""
     event = recorded({"convention": "sochi", "players": 4, "deals": []}, (), "public", "operator:a")

@@ -47,7 +47,13 @@ houses = st.fixed_dictionaries(
         "pair_6_7": one_of(("below_half", "own_half", "capped")),
         "pair_8_9": one_of(("second", "both", "second_own", "each_own")),
         "all_pass": st.fixed_dictionaries(
-            {}, optional={"talon": one_of(("leads", "aside")), "zero_bonus_dealer": st.booleans(), "amnesty": one_of((False,))}
+            {},
+            optional={
+                "talon": one_of(("leads", "aside")),
+                "zero_bonus_dealer": st.booleans(),
+                "amnesty": one_of((False,)),
+                "exit_levels": one_of(([6], [6, 7, 8], [7, 8])),
+            },
         ),
     },
 )
@@ -179,18 +185,19 @@ def test_3_5_4_the_same_games_are_given_up(where):
 
 
 @many
-@given(tables, st.floats(0, 1))
-def test_what_the_table_scores_a_score_file_scores_alike(where, timid):
+@given(tables, st.floats(0, 1), st.integers(0, 3))
+def test_what_the_table_scores_a_score_file_scores_alike(where, timid, in_row):
     """A deal by lot under any convention: what replay accepts and scores, score accepts, with the same entries."""
     convention, players, seed = where
     rng = random.Random(seed)
-    deal = shuffled(rng, convention, players)
+    deal = shuffled(rng, convention, players, in_row)
     while deal.to_act is not None:
         legal = legal_moves(deal, deal.to_act)
         passes = [move for move in legal if isinstance(move, Bid) and move.bid == "pass"]
-        low = [move for move in legal if not isinstance(move, Bid) or move.bid[0] in "67m"]
+        low = [move for move in legal if not isinstance(move, Bid) or move.bid[0] in "678m"]
         deal = said(deal, rng.choice(passes if passes and rng.random() < timid else low or legal))
+    start = {"all_pass_in_row": in_row}
     document = deal_document(outcome_of(deal.score.outcome), players)
-    told = score_document({"convention": convention, "players": players, "target": 20, "deals": [document]})
+    told = score_document({"convention": convention, "players": players, "target": 20, "start": start, "deals": [document]})
     assert told["deals"][0] == replayed(deal, ())["score"]
     assert msgspec.json.decode(msgspec.json.encode(document)) == document
