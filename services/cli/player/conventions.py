@@ -98,9 +98,8 @@ def _print_one(convention: Convention, lang: Lang, *, as_json: bool) -> None:
         else:
             table.add_row(line.option, f"{_shown(line.value)}\n{line.question}", sources)
     Console().print(table)
-    said = {"ru": "Любое из этих условий говорится так", "en": "Any of these is said as an option"}[lang]
-    click.echo(f"{said}: pulka conventions {convention.preset} --diff '{_shown({'ten': 'checked'})}'")
     if lang == "en":
+        click.echo(f"Any of these is said as an option: pulka conventions {convention.preset} --diff '{_shown({'ten': 'checked'})}'")
         click.echo(f"version {convention.version}, digest {digest(convention)}")
 
 
