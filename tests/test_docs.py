@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 import subprocess
@@ -16,7 +17,7 @@ from msgspec.structs import fields
 from services.cli.serving.composition import SERVICES
 from shared.events.catalogue import LANGUAGE
 from shared.events.keys import MasterKeys
-from shared.rules.convention.customs import WHO
+from shared.rules.convention.customs import CUSTOMS, WHO
 from shared.rules.convention.options import PRESETS, AllPass, Convention, to_document
 from shared.rules.language.game_events import DealRevealed
 from shared.rules.language.moves import AnyMove
@@ -119,8 +120,13 @@ def test_every_option_is_described_with_its_values():
 
 def test_every_source_of_a_value_is_named():
     """Who can stand in `from` and `played_by` has a row."""
-    named = [word for row in rows(section(page("convention"), "What others play")) for word in words(row[0])]
-    assert named == list(WHO)
+    sources, _, options = section(page("convention"), "What others play").partition("By option:")
+    assert [word for row in rows(sources) for word in words(row[0])] == list(WHO)
+    played = {
+        option: "; ".join(f"`{one.value if isinstance(one.value, str) else json.dumps(one.value)}` {', '.join(one.who)}" for one in customs)
+        for option, customs in CUSTOMS.items()
+    }
+    assert {row[0].strip("`"): row[1] for row in rows(options)[1:]} == played
 
 
 def test_the_presets_are_printed_in_full():

@@ -83,6 +83,8 @@ def _check_agreed(convention: Convention, players: int, outcome: DealOutcome, pa
     if outcome.without_three and not may_give_up_without_three(convention, outcome.contract):
         why = f"{outcome.contract} is not given up without three: the option `without_three` has no such level (3.5.4, FN40)"
         raise Malformed(f"{path}.without_three", why)
+    if outcome.without_three and (outcome.conceded or outcome.talon_refused):
+        raise Malformed(f"{path}.without_three", "who gives up without three neither plays on nor puts cards away (3.5.4, FN40)")
     refused = objection_to_sharing(convention, players) if outcome.shared else None
     if refused is not None:
         raise Malformed(f"{path}.shared", f"{refused.message} ({refused.rule})")

@@ -175,6 +175,8 @@ def test_3_5_4_without_three_names_its_rule() -> None:
     deal = {"dealer": 2, "declarer": 0, "contract": "9S", "without_three": True}
     assert told({"preset": "sochi", "without_three": [9]}, 3, deal) == ""
     assert "3.5.4" in told({"preset": "sochi", "without_three": [6]}, 3, deal)
+    for more in ({"rule": "3.5.4", "seat": 0}, {"rule": "3.4.10", "seat": 2}):  # nor is it given up twice, or after the discard
+        assert told({"preset": "sochi", "without_three": [9]}, 3, deal | {"infractions": [more]}).startswith("deals[0].without_three")
 
 
 def test_what_was_written_down_before_stays_readable() -> None:
