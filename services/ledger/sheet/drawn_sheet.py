@@ -15,6 +15,7 @@ from services.ledger.sheet.polygons import Point
 from services.ledger.sheet.running_totals import MOUNTAIN, POOL, Field, Totals, running_totals
 from services.ledger.sheet.sheet_words import whists_field, word
 from shared.rules.language.amount import Amount, written
+from shared.rules.score_files.convention_words import PLAYERS
 from shared.rules.score_files.players_called import called
 from shared.rules.score_files.scorer_words import Lang, deals_counted
 
@@ -166,7 +167,8 @@ def state(score: Mapping[str, Any], lang: Lang) -> str:
 
 def _title(score: Mapping[str, Any], target: int | None, lang: Lang) -> str:
     to = "" if target is None else word(lang, "to", target=target)
-    players, deals = len(score["sheet"]["pool"]), deals_counted(lang, len(score["deals"]))
+    count, deals = len(score["sheet"]["pool"]), deals_counted(lang, len(score["deals"]))
+    players = PLAYERS[count] if lang == "ru" else count
     return word(lang, "title", players=players, deals=deals, state=state(score, lang)) + to
 
 

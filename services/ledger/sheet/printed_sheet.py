@@ -18,7 +18,7 @@ from shared.rules.convention.sources import differences
 from shared.rules.language.amount import Amount, written
 from shared.rules.score_files import scorer_words
 from shared.rules.score_files.convention_words import convention_name, option_name, option_value, pulka_title
-from shared.rules.score_files.entry_reasons import reason
+from shared.rules.score_files.entry_reasons import offence, reason
 from shared.rules.score_files.players_called import called
 from shared.rules.score_files.scorer_words import Lang, deals_counted, rule_cited
 from shared.rules.score_files.what_if import Compared
@@ -157,7 +157,7 @@ def _infractions(deals: Sequence[PrintedDeal], names: Sequence[str], lang: Lang)
         [
             str(deal.number),
             text(word(lang, "of", rule=rule_cited(lang, one.rule), name=names[one.seat])),
-            text(reason(lang, one.reason, called(lang, len(names), names))),
+            text(reason(lang, one.reason, called(lang, len(names), names)) if one.reason else offence(lang, one.rule)),
         ]
         for deal in deals
         for one in deal.outcome.infractions

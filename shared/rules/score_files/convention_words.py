@@ -23,7 +23,7 @@ CALLED: Final[dict[str, tuple[str, str]]] = {
     "code": ("по Кодексу", "по Кодексу"),
     "federation": ("по правилам федерации", "по правилам федерации"),
 }
-PLAYERS: Final = {2: "гусарик", 3: "втроём", 4: "вчетвером", 5: "впятером"}
+PLAYERS: Final = {2: "вдвоём", 3: "втроём", 4: "вчетвером", 5: "впятером"}
 
 Told = Callable[[Any], str] | Mapping[Any, str]
 _IS: Final = {True: "есть", False: "нет"}
@@ -196,8 +196,7 @@ def pulka_title(lang: Lang, convention: Convention, players: int) -> str:
     preset = convention.preset
     if lang == "en":
         return f"Pulka of {players}, {preset}{_changed(lang, convention)}"
-    words = [PLAYERS[players] + ",", CALLED[preset][0]] if players == 2 else [CALLED[preset][0], PLAYERS[players]]
-    told = " ".join(words)
+    told = f"гусарик, {CALLED[preset][0]}" if players == 2 else f"{CALLED[preset][0]} {PLAYERS[players]}"
     return told[0].upper() + told[1:] + _changed(lang, convention)
 
 

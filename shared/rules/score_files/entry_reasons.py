@@ -73,6 +73,28 @@ PHRASES: Final[tuple[tuple[str, str], ...]] = (
     ("as it stands on the sheet that the players kept", "так записали сами игроки"),
 )
 
+#: What somebody did, by the rule that they broke, where the rule itself fixes the fine and nobody gave a reason.
+OFFENCES: Final[dict[Lang, dict[str, str]]] = {
+    "en": {
+        "3.2.17": "a fault in dealing",
+        "3.2.21": "looked at the talon",
+        "3.4.6": "ordered with a wrong number of cards",
+        "3.4.9": "looked at the discard",
+        "3.9.11.2": "looked at tricks",
+        "3.9.16.2": "a revoke that was seen late",
+        "3.9.18": "played with a wrong number of cards",
+    },
+    "ru": {
+        "3.2.17": "нарушение при сдаче",
+        "3.2.21": "подглядывание в прикуп",
+        "3.4.6": "заказ с неверным числом карт",
+        "3.4.9": "подглядывание в снос",
+        "3.9.11.2": "подглядывание во взятки",
+        "3.9.16.2": "фальшренонс, замеченный поздно",
+        "3.9.18": "игра с неверным числом карт",
+    },
+}
+
 _N: Final = r"-?[0-9]+(?:/[0-9]+)?"
 _CLOSED: Final = re.compile(rf"(?P<won>.*), (?P<own>{_N}) of (?P<gain>{_N}): the pool is closed")
 
@@ -145,6 +167,11 @@ def reason(lang: Lang, why: str, players: Sequence[Called]) -> str:
         if found is not None:
             return _told(lang, why, found, russian, players)
     return contract(why)
+
+
+def offence(lang: Lang, rule: str) -> str:
+    """What somebody did who broke `rule`; nothing where the rule alone does not tell."""
+    return OFFENCES[lang].get(rule, "")
 
 
 def _told(lang: Lang, why: str, found: re.Match[str], russian: str, players: Sequence[Called]) -> str:

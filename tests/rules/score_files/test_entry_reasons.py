@@ -13,8 +13,11 @@ import pytest
 
 import shared.rules
 from shared.rules.language.game_events import DealScored
-from shared.rules.score_files.entry_reasons import PHRASES, is_ours, reason
+from shared.rules.score_files.entry_reasons import OFFENCES, PHRASES, is_ours, offence, reason
 from shared.rules.score_files.players_called import called, called_in_deal
+from shared.rules.scoring.game_result import ONE_TRICK
+from shared.rules.scoring.infractions import IN_POINTS
+from shared.rules.scoring.recorded_infraction import PROVABLE
 from tests.rules.adjudicated.test_pulka_of_courts import played
 
 WORDING = ("scoring/*.py", "adjudicated/*.py", "deal/*.py", "score_files/kept_sheet.py")
@@ -128,6 +131,14 @@ def test_a_phrase_has_the_same_places_in_both_languages() -> None:
 def test_a_reason_in_russian(why: str, russian: str) -> None:
     """Nouns follow their number, a failure is said as players say it; a ruling keeps the words of whoever gave it."""
     assert reason("ru", why, NAMED) == russian
+
+
+def test_every_fine_of_a_rule_says_what_was_done() -> None:
+    """A fine that the rule itself fixes has no reason of anybody's: what was done is said by the rule, in both languages."""
+    for told in OFFENCES.values():
+        assert told.keys() == {*IN_POINTS, *ONE_TRICK, *PROVABLE}
+    assert offence("ru", "3.9.16.2") == "фальшренонс, замеченный поздно"
+    assert offence("ru", "5.4.1") == ""
 
 
 def test_a_seat_in_a_reason_is_called_as_everywhere() -> None:
