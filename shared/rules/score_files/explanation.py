@@ -13,7 +13,7 @@ from shared.rules.score_files.convention_words import pulka_title
 from shared.rules.score_files.entry_reasons import reason
 from shared.rules.score_files.players_called import Called, called, called_in_deal
 from shared.rules.score_files.score_file import Scored, ScoredDeal
-from shared.rules.score_files.scorer_words import Lang, contract, deals_counted, rule_cited, said, signed
+from shared.rules.score_files.scorer_words import Lang, contract, deals_counted, minutes_counted, rule_cited, said, signed
 from shared.rules.scoring.compensation import compensation
 from shared.rules.scoring.outcome import DealOutcome
 from shared.rules.scoring.series import deal_factor
@@ -132,7 +132,7 @@ def _ending(pulka: Scored, lang: Lang) -> str:
         return said(lang, key, players=pulka.players, target=pulka.target, deals=deals_counted(lang, pulka.end.deals))
     minutes = minutes_to_play(pulka.convention)
     if minutes is not None:
-        return said(lang, "time", minutes=minutes)
+        return said(lang, "time", minutes=minutes_counted(lang, minutes))
     return said(lang, "open")
 
 

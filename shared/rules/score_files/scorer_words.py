@@ -54,7 +54,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "all_closed": "The pulka is over: all pools are closed (4.2.3).",
         "pool_sum": "The pulka is over: the pools' sum has reached {players} × {target} (4.2.3.3).",
         "deals": "The pulka is over: {deals} played.",
-        "time": "Played to a time, {minutes} minutes: the table says when it is over.",
+        "time": "Played to a time, {minutes}: the table says when it is over.",
         "settlement": "Settlement (4.2.14):",
         "no_target": "Without a target the pools are measured by the largest, {full}.",
         "level": "Without a target, and all pools are level.",
@@ -115,7 +115,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "all_closed": "Пулька окончена: все пули закрыты (4.2.3).",
         "pool_sum": "Пулька окончена: сумма пуль достигла {players} × {target} (4.2.3.3).",
         "deals": "Пулька окончена: {deals}, сколько и договаривались.",
-        "time": "Играли на время, {minutes} минут: когда пулька окончена, знают за столом.",
+        "time": "Играли на время, {minutes}: когда пулька окончена, знают за столом.",
         "settlement": "Расчёт (4.2.14):",
         "no_target": "Пуля не назначена: все равняются по наибольшей, {full}.",
         "level": "Пуля не назначена, и пули у всех равны.",
@@ -193,6 +193,11 @@ def counted_noun(number: str | int, one: str, few: str, many: str, part: str = "
 def deals_counted(lang: Lang, count: int) -> str:
     """How many deals: "1 deal", "5 deals"; "1 сдача", "2 сдачи", "5 сдач"."""
     return f"{count} deal{'' if count == 1 else 's'}" if lang == "en" else counted_noun(count, "сдача", "сдачи", "сдач")
+
+
+def minutes_counted(lang: Lang, count: int) -> str:
+    """How many minutes: "120 minutes", "121 минута"."""
+    return f"{count} minute{'' if count == 1 else 's'}" if lang == "en" else counted_noun(count, "минута", "минуты", "минут")
 
 
 _CONTRACT: Final = re.compile(r"\b(10|[6-9])(S|C|D|H|NT)\b")

@@ -11,7 +11,7 @@ from shared.rules.language.amount import Amount, written
 from shared.rules.score_files.convention_words import convention_played, option_name, option_value, pulka_title
 from shared.rules.score_files.entry_reasons import reason
 from shared.rules.score_files.players_called import Called, called, called_in_deal
-from shared.rules.score_files.scorer_words import Lang, contract, counted_noun, rule_cited, signed
+from shared.rules.score_files.scorer_words import Lang, contract, counted_noun, minutes_counted, rule_cited, signed
 from shared.rules.score_files.tournament_column import contract_and_result
 from shared.rules.score_files.what_if import Compared, ComparedDeal, Pair, Remark
 from shared.rules.scoring.outcome import DealOutcome
@@ -41,7 +41,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "talon_lies": "On all-pass the talon lies aside there: those deals would have been played otherwise (3.7.6.2).",
         "opening_rounds": "There a pulka begins with forced all-pass ({rounds}), which was not played here (3.7.9).",
         "no_talon_worth": "There talon cards are worth whists, and no deal tells what its talon was worth: none are written (3.4.11).",
-        "time": "There a pulka is played to a time, {minutes} minutes: when it would have ended its deals do not tell.",
+        "time": "There a pulka is played to a time, {minutes}: when it would have ended its deals do not tell.",
         # sentences
         "title": "{was}{target}: the same deals as {would}",
         "to": ", to {target}",
@@ -91,7 +91,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "talon_lies": "На распасовке прикуп там не открывается: эти сдачи сыграли бы иначе (3.7.6.2).",
         "opening_rounds": "Там пулька начинается с распасовок втёмную, {rounds}; здесь их не играли (3.7.9).",
         "no_talon_worth": "Там за прикуп пишут премию, а какой был прикуп, в сдачах не записано: премии нет (3.4.11).",
-        "time": "Там играют на время, {minutes} минут: когда пулька кончилась бы, по сдачам не сказать.",
+        "time": "Там играют на время, {minutes}: когда пулька кончилась бы, по сдачам не сказать.",
         "title": "{was}{target}. Те же сдачи, если бы играли {would}.",
         "to": ", до {target}",
         "taken": "Сдачи взяты как сыграны; по другим правилам их могли бы и заказать, и сыграть иначе.",
@@ -230,11 +230,12 @@ def _number(amount: Amount) -> str:
 
 #: Parts of a remark that are not said as they are.
 _PARTS: Final[dict[Lang, dict[str, Callable[[Any], str]]]] = {
-    "en": {"contract": contract},
+    "en": {"contract": contract, "minutes": lambda count: minutes_counted("en", int(count))},
     "ru": {
         "contract": lambda text: contract(text, "ru"),
         "tricks": lambda count: counted_noun(count, "взятку", "взятки", "взяток"),
         "in_row": lambda count: f"{count} подряд",
+        "minutes": lambda count: minutes_counted("ru", int(count)),
         "rounds": lambda count: counted_noun(count, "круг", "круга", "кругов"),
     },
 }

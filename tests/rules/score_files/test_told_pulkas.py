@@ -15,8 +15,8 @@ from shared.rules.language.refusal import Malformed
 from shared.rules.score_files.explanation import explained
 from shared.rules.score_files.score_file import Scored, ScoredDeal, score_document, scored
 from shared.rules.score_files.standing import Standing, play_on
-from shared.rules.score_files.what_if import as_played, what_if
-from shared.rules.score_files.what_if_words import compared_lines
+from shared.rules.score_files.what_if import Remark, as_played, what_if
+from shared.rules.score_files.what_if_words import compared_lines, remarked
 from shared.rules.scoring.outcome import DealOutcome, Infraction
 from tests.rules.score_files.told_pulkas import GOLDEN, NAMES, SOCHI, TEXTS, text
 from tests.rules.scoring.test_scoring_properties import CONVENTIONS, pulkas
@@ -138,3 +138,20 @@ def test_4_2_14_a_factor_that_cancels_is_left_out() -> None:
     )
     assert "место 0: −3 × 10 = −30, висты 0: −30" in whole
     assert "место 0: −3 × 10 × 3 : 2 = −45, висты 0: −45" in parted
+
+
+@pytest.mark.parametrize(("minutes", "counted"), [(1, "1 минута"), (92, "92 минуты"), (111, "111 минут"), (121, "121 минута")])
+def test_5_4_4_a_time_to_play_is_counted_in_its_case(minutes: int, counted: str) -> None:
+    """How long a pulka is played to a time, in the explanation and in the comparison (5.4.4)."""
+    rules = {"preset": "federation", "ends_when": f"time:{minutes}"}
+    file = {"convention": rules, "players": 3, "deals": []}
+    assert f"Играли на время, {counted}: когда пулька окончена, знают за столом." in explained(scored(file), "ru")
+    compared = what_if(as_played(scored(file | {"convention": "sochi"})), resolve(rules))
+    assert any(line.startswith(f"Там играют на время, {counted}: ") for line in compared_lines(compared, "ru"))
+
+
+def test_what_cannot_have_happened_there_is_said_without_the_refusals_words() -> None:
+    """A refusal is worded in English; Russian says that it cannot be, and by which rules."""
+    remark = Remark("impossible", {"why": "half-whist is the second defender's (3.8.7), see FN60 and 3.8.14 (3.8.7)"})
+    assert remarked(remark, "ru") == "там не посчитать: такого исхода там не бывает (3.8.7, сн. 60, 3.8.14)"
+    assert remarked(Remark("impossible", {"why": "no such thing"}), "ru") == "там не посчитать: такого исхода там не бывает"
