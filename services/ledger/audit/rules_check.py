@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from services.ledger.views.tables import Line
 from shared.events.catalogue import (
     SealedCardsDealt,
@@ -29,7 +31,7 @@ from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
 from shared.projections.core.projection import UNAPPLICABLE
 from shared.rules.adjudicated import moves_of_events
-from shared.rules.adjudicated.court import ARBITER, Maker
+from shared.rules.adjudicated.court import ARBITER, Court, Maker
 from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.deck.cards import hand_text, mask_of
 from shared.rules.deck.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON, hand_label, seen_label
@@ -158,14 +160,25 @@ def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> 
             told = (pulka.status, archived.commits, archived.head, archived.annulled, len(acts))
             fits = told == ("over", revision - 1, line.commit.prev_hash, pulka.annulled is not None, 1)
             return None if fits else Finding(revision, "not_by_the_rules", "It archives what is not over, or something else.")
-    decided = _decided(pulka, line.commit, acts[0], opened)
+    why = _otherwise(_decided(pulka, line.commit, acts[0], opened), acts)
+    if why and pulka.convention.version == 1 and isinstance(pulka.deal, Court):
+        why = _otherwise(_decided(_unchecked(pulka, pulka.deal), line.commit, acts[0], opened), acts)
+    return Finding(revision, "not_by_the_rules", why) if why else None
+
+
+def _otherwise(decided: tuple[Event, ...] | Refused | str, acts: tuple[Event, ...]) -> str:
+    """Why `acts` are not what was `decided`; nothing where they are."""
     if isinstance(decided, str):
-        return Finding(revision, "not_by_the_rules", decided)
+        return decided
     if isinstance(decided, Refused):
-        return Finding(revision, "not_by_the_rules", f"The rules refuse it: {decided.code} ({decided.rule}).")
-    if list(map(encode_event, decided)) != list(map(encode_event, acts)):
-        return Finding(revision, "not_by_the_rules", "The rules make other events of this move.")
-    return None
+        return f"The rules refuse it: {decided.code} ({decided.rule})."
+    same = list(map(encode_event, decided)) == list(map(encode_event, acts))
+    return "" if same else "The rules make other events of this move."
+
+
+def _unchecked(pulka: Pulka, court: Court) -> Pulka:
+    """The match as it heard calls of attention in version 1, when some that came to nothing, or reopened a deal, were not refused."""
+    return replace(pulka, deal=replace(court, terms=replace(court.terms, unchecked=True)))
 
 
 def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[Event, ...] | Refused | str:

@@ -56,6 +56,9 @@ NAMES: Final[dict[ActKind, tuple[str, ...]]] = {
     "dealt": ("3.9.18", "FN69"),
 }
 
+#: What still costs something when a remedy has ended the deal: points, a trick, a wrong number of cards. Nothing else is heard then.
+HEARD_AT_THE_END: Final[frozenset[ActKind]] = frozenset({"peek_talon", "peek_discard", "peek_trick", "surplus", "dealt"})
+
 # ---- evolve ------------------------------------------------------------------------------------------------------------
 
 
@@ -93,11 +96,18 @@ def decide(court: Court, maker: Maker, move: CallAttention) -> Decided:
         act = court.acts[index]
         if not act.standing or not _meant(act, move):
             continue
-        decided = _with_card(REMEDIES[act.kind](court, maker, index, act), act)
+        decided = _remedy(court, maker, index, act)
         if not isinstance(decided, Refused):
             return decided
         refused = refused or decided
     return refused or Refused("call_not_allowed", move.rule, "Nothing of the kind has happened, or it has been remedied.")
+
+
+def _remedy(court: Court, maker: Maker, index: int, act: Act) -> Decided:
+    """What attention to this act brings about; no call reopens a deal that a remedy has ended."""
+    if court.stopped and act.kind not in HEARD_AT_THE_END and not court.terms.unchecked:
+        return Refused("call_not_allowed", act.rule, "A remedy has ended the deal: no call reopens it.")
+    return _with_card(REMEDIES[act.kind](court, maker, index, act), act)
 
 
 def _with_card(decided: Decided, act: Act) -> Decided:
@@ -142,7 +152,7 @@ def seen_by_the_server(court: Court) -> tuple[Event, ...]:
         return ()
     for index, act in enumerate(court.acts):
         if act.standing:
-            decided = _with_card(REMEDIES[act.kind](court, SERVER, index, act), act)
+            decided = _remedy(court, SERVER, index, act)
             if not isinstance(decided, Refused):
                 return decided
     return ()

@@ -259,6 +259,8 @@ def early_call_called(court: Court, event: AttentionCalled) -> Court:
 def early_call(court: Court, maker: Maker, index: int, act: Act) -> Decided:
     """Until the other defender's first lead (3.3.18)."""
     play, deal = court.deal.play, court.deal
+    if court.ended is not None and not court.terms.unchecked:
+        return Refused("call_not_allowed", EARLY, "The deal is over: the lead that it concerned is not made any more.")
     if play is not None and any(seat in other_defenders(deal, act.seat) for seat in _leaders(deal)):
         return Refused("call_not_allowed", EARLY, "The lead that it concerned has been made.")
     return (AttentionCalled(EARLY, act.seat, maker, index),)
@@ -309,7 +311,7 @@ def insufficient(court: Court, maker: Maker, index: int, act: Act) -> Decided:
 
 def saw_talon(court: Court, maker: Maker, index: int, act: Act) -> Decided:
     """He has no more say (3.2.19, 3.3.16.1) and writes five into his mountain (3.2.21); once the auction is over, only that."""
-    called = AttentionCalled(SEEN if court.deal.phase == "auction" else "3.2.21", act.seat, maker, index)
+    called = AttentionCalled(SEEN if court.deal.phase == "auction" and not court.stopped else "3.2.21", act.seat, maker, index)
     points = () if _fined(court, act.seat) else (five_points(court, act.seat),)
     return called, *points, *excluded(court, act.seat, "3.3.16.1")
 
@@ -329,7 +331,7 @@ def five_points(court: Court, seat: int) -> Event:
 
 def excluded(court: Court, seat: int, rule: str) -> tuple[Event, ...]:
     """Out of the auction, if he was in it and it goes on; and what that ends."""
-    if court.deal.phase != "auction" or court.excluded & bit(seat) or seat not in court.deal.setup.order:
+    if court.deal.phase != "auction" or court.stopped or court.excluded & bit(seat) or seat not in court.deal.setup.order:
         return ()
     out = BidderExcluded(seat, rule)
     return out, *concluded(bidder_excluded(court, out))

@@ -30,6 +30,7 @@ class CourtTerms(msgspec.Struct, frozen=True):
     `entries` by hand: each player writes for himself (4.2.4). `pause_ms`: after the last trick, then the deal is scored;
     `order_pause_ms`: how long after a contract another may replace it freely (3.4.8). `recorded`: somebody wrote down a live table, whose
     dealer may have dealt wrongly (no server can); `dealer_warned`: this dealer has had his remark (3.2.17).
+    `unchecked`: every call is heard that was heard before calls were checked, for whoever decides once more what an old log says.
     """
 
     attention: Literal["players", "server"] = "players"
@@ -38,6 +39,7 @@ class CourtTerms(msgspec.Struct, frozen=True):
     order_pause_ms: int = DEFAULT_ORDER_PAUSE_MS
     recorded: bool = False
     dealer_warned: bool = False
+    unchecked: bool = False
 
 
 def court_terms(terms: dict[str, Any]) -> CourtTerms:
@@ -123,7 +125,8 @@ class Court(msgspec.Struct, frozen=True, gc=False):
     * Play: `tricks_shown` (mask of numbers), which all agreed to show (3.9.11.1); `shown`, cards exposed when it has begun;
       `named`, `owed`, `replay`, `dispute`; exposed cards and what binds
       the next card are the deal's `incidents`.
-    * The end: `ended`, the result that waits for confirmation; `confirmed` (mask of seats); `redealt`: the deal is void.
+    * The end: `ended`, the result that waits for confirmation; `stopped`: a remedy brought it about; `confirmed` (mask of seats);
+      `redealt`: the deal is void.
     * `results` among which claimants of damages choose, `heard` (mask) those who have; `answered`: what was asked last, as (cards played,
       hand, matter).
     """
@@ -151,6 +154,7 @@ class Court(msgspec.Struct, frozen=True, gc=False):
     replay: Replay | None = None
     dispute: Dispute | None = None
     ended: DealOutcome | None = None
+    stopped: bool = False
     confirmed: int = 0
     redealt: bool = False
     results: tuple[dict[str, Any], ...] = ()

@@ -68,7 +68,11 @@ def unavoidable(before: Deal, contract: str) -> tuple[int, dict[str, Any]]:
 def rightly_dealt(deal: Deal) -> bool:
     """Whether the search can play this deal: ten cards in every hand, two in the talon."""
     dealt = sum(hand.bit_count() for hand in deal.setup.dealt)
-    return dealt == 3 * TRICKS and all(deal.setup.dealt[seat].bit_count() == TRICKS for seat in deal.setup.order)
+    return (
+        len(deal.setup.talon) == 2
+        and dealt == 3 * TRICKS
+        and all(deal.setup.dealt[seat].bit_count() == TRICKS for seat in deal.setup.order)
+    )
 
 
 def _best(deal: Deal, hands: tuple[int, ...], declarer: int, contract: str) -> BestDiscard:
@@ -125,7 +129,7 @@ def _trials(court: Court, offender: int, seat: int) -> Iterator[Trial]:
     """Every contract that `seat` could have ordered, tried with this talon and the best discard; of a strain the search is one."""
     deal = court.deal
     contracts = _open_to(court, offender, seat)
-    talon = bit(deal.setup.talon[0]) | bit(deal.setup.talon[1])
+    talon = sum(map(bit, deal.setup.talon))
     hands = tuple(hand | talon if owner == seat else hand for owner, hand in enumerate(deal.full_hands))
     if MISERE in contracts:
         yield _tried(deal, hands, seat, MISERE, [MISERE])[0]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from shared.rules.adjudicated.court import ARBITER, DEALING, Act, Court, Maker
 from shared.rules.adjudicated.play_acts import Decided, fine, wrong_count
-from shared.rules.deal.decider import HAND_SIZE
+from shared.rules.deal.decider import HAND_SIZE, TALON_SIZE
 from shared.rules.deal.ending import outcome_document
 from shared.rules.deal.position import NOBODY, Deal
 from shared.rules.deck.cards import CARD_NUMBER
@@ -28,18 +28,22 @@ WRONG_DEALER: Final = "3.2.14"
 FAULT: Final = "3.2.17"
 EXPOSED_AGAIN: Final = "FN13"
 FAULTS: Final = (*REDEAL, WRONG_DEALER, FAULT, EXPOSED_AGAIN, "3.2.18", "FN14")
+THE_DEALERS: Final = (WRONG_DEALER, FAULT, EXPOSED_AGAIN)  # faults of nobody but the dealer
 FINE_FOR_EXPOSING: Final = 2  # points in the mountain, as the footnote proposes (FN13)
 
 
 def dealt_wrongly(court: Court, maker: Maker, rule: str, named: int | None) -> Decided:
     """What a fault of the dealing costs, pointed out before the first call (3.2.18); a wrong count before its holder's. Where nobody is
-    `named`, it is the dealer's fault, or the hand's that has not ten cards.
+    `named`, it is the dealer's fault, or the hand's that was not dealt ten cards. Nobody else is blamed for either.
     """
     deal = court.deal
-    miscounted = [one for one in deal.setup.order if deal.held(one).bit_count() != HAND_SIZE] if rule in COUNTED else []
-    seat = named if named is not None else (*miscounted, deal.setup.dealer)[0]
     if not court.terms.recorded:
         return Refused("call_not_allowed", rule, "The server deals: it cannot deal wrongly.")
+    seat = _blamed(deal, rule, named)
+    if isinstance(seat, Refused):
+        return seat
+    if court.stopped:
+        return Refused("call_not_allowed", rule, "A remedy has ended the deal: no call reopens it.")
     if deal.phase != "auction" or not _in_time(deal, seat, rule):
         return Refused("call_not_allowed", "3.2.18", "Faults of the dealing are pointed out before the auction.")
     called = AttentionCalled(rule, seat, maker)
@@ -53,6 +57,22 @@ def dealt_wrongly(court: Court, maker: Maker, rule: str, named: int | None) -> D
     if rule == FAULT:
         return (called,)  # his first: a remark
     return called, Redealt(rule, seat, setup.dealer)
+
+
+def _blamed(deal: Deal, rule: str, named: int | None) -> int | Refused:
+    """Whose fault it is: of a wrong number of cards that hand's; where every hand is right and the talon is not, the dealer's."""
+    dealer = deal.setup.dealer
+    if rule in COUNTED:
+        miscounted = [one for one in deal.setup.order if _dealt(deal, one) != HAND_SIZE]
+        if not miscounted and len(deal.setup.talon) != TALON_SIZE:
+            miscounted = [dealer]
+        seat = named if named is not None else next(iter(miscounted), NOBODY)
+        who = "Every hand" if named is None else f"The hand of seat {seat}"
+        return seat if seat in miscounted else Refused("call_not_allowed", rule, f"{who} was dealt ten cards.")
+    seat = dealer if named is None else named
+    if rule in THE_DEALERS and seat != dealer:
+        return Refused("call_not_allowed", rule, f"The cards were dealt by seat {dealer}.")
+    return seat
 
 
 def short_hand(deal: Deal, holder: int) -> int:
@@ -84,14 +104,19 @@ def card_given(court: Court, event: CardGiven) -> Court:
     return replace(court, deal=right, acts=acts)
 
 
+def _dealt(deal: Deal, seat: int) -> int:
+    """How many cards `seat` was dealt, whatever it has taken since."""
+    return deal.setup.dealt[seat].bit_count()
+
+
 def _in_time(deal: Deal, holder: int, rule: str) -> bool:
-    """Before the first call; a wrong count before its holder's own (3.2.23), or while one hand is short and another long (FN15). Who has
-    called with a card too few that nobody else has too many answers for it himself: that is a ruling (3.2.16).
+    """Before the first call; a wrong count before its holder's own (3.2.23), or while what one hand has too many another or the talon has
+    too few (FN15). Who has called with a card too few that lies nowhere else answers for it: that is a ruling (3.2.16).
     """
     called = deal.auction.called
     if rule not in COUNTED:
         return not called
-    counts = {deal.held(seat).bit_count() for seat in deal.setup.order}
+    counts = {_dealt(deal, seat) for seat in deal.setup.order} | {len(deal.setup.talon) + HAND_SIZE - TALON_SIZE}
     return min(counts) < HAND_SIZE < max(counts) or not called >> holder & 1
 
 

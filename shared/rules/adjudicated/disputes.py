@@ -49,6 +49,8 @@ def disputed(court: Court, maker: Maker, seat: int) -> Decided:
     refused = objection(deal, seat)
     if refused is not None:
         return refused
+    if not court.terms.unchecked and (court.ended is not None or seat == deal.game.whister or not 0 <= seat < deal.setup.players):
+        return Refused("call_not_allowed", RULE, "Whose plan it is disputes none, and nobody one of a deal that is over.")
     if court.dispute is not None or not rightly_dealt(deal):
         return Refused("call_not_allowed", RULE, "Of two plans one is disputed once, in a deal that was dealt rightly.")
     lot = hashlib.sha256(f"{court.entropy} plans".encode()).digest()[0] & 1

@@ -128,14 +128,14 @@ def _anew(deal: Deal) -> Deal:
 
 def contract_taken_back(court: Court, _: ContractTakenBack) -> Court:
     """The declarer orders again."""
-    return replace(court, deal=_anew(court.deal), wrong_orders=court.wrong_orders + 1, ended=None, confirmed=0)
+    return replace(court, deal=_anew(court.deal), wrong_orders=court.wrong_orders + 1, ended=None, stopped=False, confirmed=0)
 
 
 def order_refused(court: Court, _: OrderRefused) -> Court:
     """The bid is what he failed in, and nobody has whisted."""
     deal = _anew(court.deal)
     game = replace(deal.game, contract=deal.game.bid, gave_up="concede")
-    return replace(court, deal=replace(deal, to_act=None, game=game))
+    return replace(court, deal=replace(deal, to_act=None, game=game), stopped=True)
 
 
 def order_fixed(court: Court, _: AttentionCalled) -> Court:
@@ -146,7 +146,7 @@ def order_fixed(court: Court, _: AttentionCalled) -> Court:
 def deal_stopped(court: Court, event: DealStopped) -> Court:
     """The cards are put down; what they prove may be claimed."""
     results = event.results if event.rule == damages.TALON_SHOWN else ()
-    return replace(court, deal=replace(court.deal, to_act=None), results=results)
+    return replace(court, deal=replace(court.deal, to_act=None), results=results, stopped=True)
 
 
 # ---- attention ---------------------------------------------------------------------------------------------------------
@@ -161,8 +161,12 @@ def wrong_order(court: Court, maker: Maker, index: int, act: Act) -> Decided:
 
 
 def advised(court: Court, maker: Maker, seat: int) -> Decided:
-    """An outsider's advice on strain or level, before the first lead: the declarer may change neither (3.4.12)."""
+    """An outsider's advice on strain or level, before the first lead: the declarer may change neither (3.4.12). Of a deal that is over
+    nothing can be changed in any case.
+    """
     deal = court.deal
+    if court.ended is not None and not court.terms.unchecked:
+        return Refused("call_not_allowed", ADVICE_ON_ORDER, "The deal is over: no order can be changed any more.")
     if (
         seat == NOBODY
         or seat != deal.game.declarer

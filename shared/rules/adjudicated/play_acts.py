@@ -75,8 +75,8 @@ def tricks_taken_back(court: Court, event: TricksTakenBack) -> Court:
     kept = tuple(one for one in court.infractions if one.rule != damages.REST_FORFEITED)  # what followed from the result goes with it
     shown = court.tricks_shown & (1 << court.acts[event.act].trick) - 1
     return replace(
-        court, deal=deal, acts=acts, infractions=kept, results=(), heard=0, ended=None, confirmed=0, replay=replayed or court.replay,
-        tricks_shown=shown,
+        court, deal=deal, acts=acts, infractions=kept, results=(), heard=0, ended=None, stopped=False, confirmed=0,
+        replay=replayed or court.replay, tricks_shown=shown,
     )  # fmt: skip
 
 
@@ -107,7 +107,7 @@ def bound(court: Court, hand: int, cards: int, rule: str) -> Court:
 
 def rest_forfeited(court: Court, event: RestForfeited) -> Court:
     """The cards are put down; the result follows, and what may be claimed besides."""
-    return replace(court, deal=replace(court.deal, to_act=None), results=event.results)
+    return replace(court, deal=replace(court.deal, to_act=None), results=event.results, stopped=True)
 
 
 # ---- attention: out of turn --------------------------------------------------------------------------------------------

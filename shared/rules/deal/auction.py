@@ -168,8 +168,7 @@ def won_openly(deal: Deal) -> tuple[DealEvent, ...]:
     setup, auction, seat = deal.setup, deal.auction, deal.auction.holder
     look = dark.all_look(deal)
     if not auction.no_talon:
-        one, other = setup.talon
-        return (AuctionWon(seat, auction.standing), *look, TalonTaken(seat, f"{CARDS[one]} {CARDS[other]}"))
+        return (AuctionWon(seat, auction.standing), *look, TalonTaken(seat, " ".join(CARDS[card] for card in setup.talon)))
     won = AuctionWon(seat, auction.standing, no_talon=True)
     lays = won.bid == MISERE and setup.order[0] != seat
     return (won, *look, defenders_laid(auction_won(deal, won))) if lays else (won, *look)

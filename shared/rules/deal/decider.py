@@ -90,6 +90,7 @@ __all__ = [
     "HAND_SIZE",
     "PREVENTED",
     "TALON_SIZE",
+    "WRONG_TALON_SIZES",
     "Deal",
     "decide",
     "default_move",
@@ -101,6 +102,7 @@ __all__ = [
 ]
 
 HAND_SIZE, TALON_SIZE = 10, 2
+WRONG_TALON_SIZES = range(TALON_SIZE - 1, TALON_SIZE + 2)  # where a live table dealt a card of it to a hand, or one of a hand to it
 #: What every move that only an adjudicated deal knows is answered with in an enforced one.
 PREVENTED = Refused("wrong_phase", "4.2.16", "An enforced table prevents irregular acts, so nothing is called or ruled here.")
 
@@ -126,18 +128,18 @@ def open_deal(  # noqa: PLR0913, PLR0917 - all that a pulka brings into a deal
     `target` is the pool to play to, or None; `sheet`, `all_pass_in_row`, `dark_in_row` (the latest of them, with a dark pass each) and
     `bombs` (multipliers by seat, in order of arrival) are what the pulka brings. `forced`: nobody is asked for a call, `first_events` say
     what happens instead (3.7.9). Raises `ValueError` for cards that are no deal. Not `counted`: the hands of
-    a live table that was dealt wrongly, with any number of cards, some perhaps missing.
+    a live table that was dealt wrongly, with any number of cards, some perhaps missing, and one card too few or too many in the talon.
     """
     order = hands_at_play(players, dealer)
     if len(hands) != hand_count(players):
         raise ValueError(f"{len(hands)} hands for {players} players")
     masks, under = tuple(_mask(hand) for hand in hands), _mask(talon)
     sizes = [mask.bit_count() for mask in masks]
-    if (counted and sizes != [HAND_SIZE if hand in order else 0 for hand in range(len(hands))]) or under.bit_count() != TALON_SIZE:
+    wrong_talon = under.bit_count() not in ((TALON_SIZE,) if counted else WRONG_TALON_SIZES)
+    if wrong_talon or (counted and sizes != [HAND_SIZE if hand in order else 0 for hand in range(len(hands))]):
         raise ValueError("ten cards to each player, two to the talon (3.2.8)")
     if counted and sum(masks) + under != DECK:
         raise ValueError("every card of the deck is dealt once")
-    first, second = (CARD_NUMBER[card] for card in talon.split())
     after = [order[0]] * len(hands)
     for hand, neighbour in zip(order, (*order[1:], order[0]), strict=True):
         after[hand] = neighbour
@@ -153,7 +155,7 @@ def open_deal(  # noqa: PLR0913, PLR0917 - all that a pulka brings into a deal
         resting=dealer if dealer in rests else NOBODY,
         after=tuple(after),
         dealt=masks,
-        talon=(first, second),
+        talon=tuple(CARD_NUMBER[card] for card in talon.split()),
         forced=forced,
     )
     in_the_dark = sum(map(bit, active(players, dealer))) if plays_dark(convention) and not forced else 0

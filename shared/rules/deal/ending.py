@@ -7,7 +7,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from shared.rules.deal.insurance import debt
-from shared.rules.deal.position import NOBODY, Deal, Score, Setup
+from shared.rules.deal.position import NOBODY, Deal, Score, Setup, bit
 from shared.rules.deck.cards import RANKS, SUIT_OF
 from shared.rules.deck.contract import ALL_PASS, MISERE, TRICKS, is_game
 from shared.rules.deck.seats import defenders
@@ -90,7 +90,7 @@ def outcome(deal: Deal, taken: tuple[int, ...] = ()) -> DealOutcome:
         without_three=game.gave_up == "without_three",
         shared=deal.shared,
         talon_tricks=talon_gift(setup.talon) if trick_game and not game.no_talon else 0,
-        talon_refused=game.discarded != 0 and game.discarded == 1 << setup.talon[0] | 1 << setup.talon[1],
+        talon_refused=game.discarded != 0 and game.discarded == sum(map(bit, setup.talon)),
         dark=game.dark,
         dark_pass=tuple(seat for seat in range(setup.players) if deal.auction.dark_passed >> seat & 1) if game.contract == ALL_PASS else (),
     )
@@ -109,8 +109,12 @@ def _without_all(deal: Deal) -> tuple[int, ...]:
     return tuple(TRICKS // len(takers) if seat in takers else 0 for seat in range(setup.players))
 
 
-def talon_gift(talon: tuple[int, int]) -> int:
-    """Whist tricks that the talon gave: an ace 1, ace and king of a suit 2, two aces 3, king and queen of a suit 1 (3.4.11)."""
+def talon_gift(talon: tuple[int, ...]) -> int:
+    """Whist tricks that the talon gave: an ace 1, ace and king of a suit 2, two aces 3, king and queen of a suit 1 (3.4.11); one that was
+    dealt wrongly gives none [conv].
+    """
+    if len(talon) != 2:
+        return 0
     one, other = talon
     high, low = max(one % 8, other % 8), min(one % 8, other % 8)
     if high == low == ACE:

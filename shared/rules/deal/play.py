@@ -36,7 +36,7 @@ def begin(deal: Deal, both_by: int = NOBODY) -> Deal:
     elif both_by != NOBODY:
         for seat in defenders(setup.players, setup.dealer, game.declarer):
             player_of[seat] = both_by
-    leads = 2 if game.contract == ALL_PASS and setup.talon_leads else 0
+    leads = min(2, len(setup.talon)) if game.contract == ALL_PASS and setup.talon_leads else 0
     course = Course(setup.order[0], setup.after, tuple(player_of), tuple(lead_of), TRUMPS[strain], BEATING[strain], leads, setup.resting)
     play = fresh_trick(course, course.leader, 0, (0,) * len(deal.full_hands), 1)
     return Deal(setup, "play", player_of[course.leader], deal.full_hands, deal.auction, game, play, None, deal.incidents)

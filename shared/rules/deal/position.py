@@ -37,9 +37,9 @@ class Setup(msgspec.Struct, frozen=True, gc=False):
     """What was fixed when the cards were dealt.
 
     `order` holds first, second and third hand (3.3.2), `resting` the dealer of four or five (3.2.10) or `NOBODY`, `after` the next hand at
-    play, by hand. `dealt` are the hands as dealt, `talon` its two cards as they lie. `target` (points of a pool, or None), `sheet` and
-    `series` are the pulka's state before the deal. `forced`: nobody is asked for a call, it is one of the all-pass deals that begin a pulka
-    (3.7.9).
+    play, by hand. `dealt` are the hands as dealt, `talon` its two cards as they lie (dealt wrongly, one or three). `target` (points of a
+    pool, or None), `sheet` and `series` are the pulka's state before the deal. `forced`: nobody is asked for a call, it is one of the
+    all-pass deals that begin a pulka (3.7.9).
 
     A hand has the number of its seat. With two players there is a third, `seats.DUMMY`, that no seat has: what is kept by hand (`after`,
     `dealt`, `Deal.full_hands`, `TrickPlay.taken`) then has three values, what is kept by seat (`Game.calls`) two (Decision 19).
@@ -55,7 +55,7 @@ class Setup(msgspec.Struct, frozen=True, gc=False):
     resting: int
     after: tuple[int, ...]
     dealt: tuple[int, ...]
-    talon: tuple[int, int]
+    talon: tuple[int, ...]
     forced: bool = False
 
     @property

@@ -14,7 +14,18 @@ import msgspec
 from shared.rules.adjudicated import offering, replaying
 from shared.rules.adjudicated.court import DEFAULT_ORDER_PAUSE_MS, Court, CourtTerms
 from shared.rules.convention.options import resolve
-from shared.rules.deal.decider import HAND_SIZE, PREVENTED, TALON_SIZE, Deal, decide, evolve, first_events, offer, open_deal
+from shared.rules.deal.decider import (
+    HAND_SIZE,
+    PREVENTED,
+    TALON_SIZE,
+    WRONG_TALON_SIZES,
+    Deal,
+    decide,
+    evolve,
+    first_events,
+    offer,
+    open_deal,
+)
 from shared.rules.deck.cards import mask_of
 from shared.rules.deck.seats import FEWEST, MOST, hand_count, hands_at_play
 from shared.rules.language.documents import convert, decode
@@ -31,7 +42,8 @@ from shared.rules.scoring.sheet import empty_sheet, write
 from shared.rules.scoring.sheet_document import SheetDocument, read_sheet
 
 IRREGULAR_TYPES = tuple(kind.__struct_config__.tag for kind in get_args(IrregularMove))  # no set: a record's `type` can be a list
-MOST_DEALT = 12  # cards of a hand that was dealt wrongly: ten, and a pair too many
+#: How many cards a live table may have dealt in place of ten to a hand (at most a pair too many), and of two to the talon.
+DEALT_WRONGLY = {HAND_SIZE: range(1, HAND_SIZE + 3), TALON_SIZE: WRONG_TALON_SIZES}
 MOST_MOVES = 1_000  # a deal has about sixty; more is no deal
 Document: TypeAlias = dict[str, Any]
 
@@ -108,7 +120,12 @@ def _adjudicated(record: DealRecord, deal: Deal) -> Document | ReplayRefused:
     moves = tuple(replaying.read_move(entry, record.players, f"moves[{index}]") for index, entry in enumerate(record.moves))
     if moves and record.entries == "automatic" and pulka_over(deal):
         return ReplayRefused(Refused("pulka_over", "4.2.15", "The pulka had ended on this sheet before the move."), 0)
-    terms = CourtTerms(attention=record.attention, order_pause_ms=1000 * record.order_pause_s, recorded=True)
+    terms = CourtTerms(
+        attention=record.attention,
+        order_pause_ms=1000 * record.order_pause_s,
+        recorded=True,
+        unchecked=deal.setup.convention.version == 1,  # what a table of that time heard is replayed as it was heard
+    )
     noted = _noted(record)
     court, events, index, refused = replaying.play_through(deal, terms, moves, record.entropy or f"{record.hands} {record.talon}", noted)
     if refused is not None and refused.code == "malformed":
@@ -203,7 +220,7 @@ def dealt(record: DealRecord) -> Deal:
 def _check_cards(record: DealRecord, *, counted: bool) -> None:
     """Ten cards to each player, of two to the dummy too, two to the talon, every card once (3.2.8).
 
-    Not `counted`: a live table may have dealt a player too many or too few, but for none at all.
+    Not `counted`: a live table may have dealt a player too many or too few, but for none at all, and the talon one too many or too few.
     """
     if len(record.hands) != hand_count(record.players):
         raise Malformed("hands", f"has {len(record.hands)} hands, must have {hand_count(record.players)}")
@@ -212,8 +229,8 @@ def _check_cards(record: DealRecord, *, counted: bool) -> None:
     seen = 0
     for path, text, size in (*places, ("talon", record.talon, TALON_SIZE)):
         cards = _read_cards(text, path)
-        wrong = cards.bit_count() != size if counted or size != HAND_SIZE else not 1 <= cards.bit_count() <= MOST_DEALT
-        if wrong:
+        may_be = range(size, size + 1) if counted else DEALT_WRONGLY.get(size, (size,))
+        if cards.bit_count() not in may_be:
             raise Malformed(path, f"has {cards.bit_count()} cards, must have {size}")
         if cards & seen:
             raise Malformed(path, "has a card that stands before it too")

@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 from shared.rules.adjudicated.damages import line_of_all_pass, lost_by
-from shared.rules.language.moves import Declare, Discard
+from shared.rules.language.moves import Bid, CallAttention, Declare, Discard
+from shared.rules.language.refusal import Refused
 from shared.rules.score_files.score_file import score_document
 from tests.rules.adjudicated.seated import Seated
 from tests.rules.words import table
@@ -32,6 +33,29 @@ def test_3_3_16_3_a_player_takes_only_one_result():
     sat = Seated("6S 6C 6D", deal=table(players=4, hands=E1, talon="QS 7D")).peeks(0, "talon", show=True).calls(3, "3.3.16")
     sat.chooses(1, "result", seat=2).chooses(3, "pass").confirmed()
     assert sat.entries() == [(1, "whists", 0, 9, "3.3.16.3")]
+
+
+def test_3_3_16_3_no_call_reopens_the_deal():
+    """F2: after the talon was shown to all, a dealing fault, a second show and an insufficient call are not heard; a look costs five."""
+    sat = Seated("6S", deal=table(players=4, hands=E1, talon="QS 7D"), recorded=True).peeks(1, "talon").does(1, Bid("6S"))
+    sat.peeks(0, "talon", show=True).peeks(2, "talon", show=True).calls(3, "3.3.16.3", 0).plays_on()
+    for rule, seat in (("3.3.16", 2), ("3.3.8", 1), ("3.2.9", None)):
+        sat.tries(3, CallAttention(rule, seat))
+        assert isinstance(sat.last, Refused), rule
+    assert sat.calls(3, "3.2.21", 1).names() == ["AttentionCalled", "FineWritten"]
+    sat.confirmed()
+    assert (1, "mountain", None, 5, "3.2.21") in sat.entries()
+
+
+def test_3_9_14_3_no_revoke_reopens_the_deal():
+    """F2: the rest of an all-pass is forfeited; a revoke before it is not called any more (3.9.14.3)."""
+    sat = Seated("pass pass pass", deal=table("rostov")).say("AS").does(1, "AC").say("TD").does(2, "9D")
+    assert [act.kind for act in sat.court.acts] == ["revoke", "turn"]
+    sat.calls(1, "3.9.14.3").plays_on()
+    sat.tries(0, CallAttention("3.9.16"))
+    assert isinstance(sat.last, Refused)
+    sat.ended()
+    assert sat.court.score.outcome["tricks"] == [1, 0, 9]
 
 
 def test_3_3_16_3_is_scored_from_a_score_file():

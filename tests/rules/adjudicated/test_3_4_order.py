@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from shared.rules.language.game_events import CardsDiscarded, ContractDeclared
-from shared.rules.language.moves import Declare, Discard, Play, Whist
+from shared.rules.language.moves import Bid, Declare, Discard, Play, Whist
 from tests.rules.adjudicated.seated import Seated
+from tests.rules.words import FIRST, table
 
 WON = "6S pass pass"
 
@@ -51,6 +52,34 @@ def test_3_4_4_a_misere_after_a_game_was_bid():
     sat.does(0, Play("9S"))
     assert "HandsLaid" in sat.names()
     sat.plays_on().confirmed()
+
+
+WITHOUT_ALL = [(0, "mountain", None, 28, "3.5.4"), (1, "whists", 0, 28, "3.8.1.2"), (2, "whists", 0, 28, "3.8.1.2")]
+THIRD, FOURTH = "8S 7S QH JH TH 9H 8H 7H QD JD", "TD 9D 8D 7D AC KC QC JC TC 9C"
+
+
+def test_3_4_4_a_deal_that_was_given_up_is_not_reopened():
+    """F2: no call reopens the deal that a second wrong order has ended, neither for a third nor for the number of cards (3.4.4)."""
+    deal = table(hands=(FIRST, THIRD, FOURTH))
+    sat = Seated("7S pass pass 7C/8C", deal=deal).does(0, Declare("6S")).calls(1, "3.4.4", 0).does(0, Declare("6S"))
+    sat.cannot_call(1, "3.4.4", "3.4.4", seat=0).confirmed()
+    assert sorted(sat.entries()) == WITHOUT_ALL
+    sat = Seated("7S pass pass", deal=deal).does(0, Discard(("7C",))).does(0, Declare("6S")).calls(1, "3.4.4").does(0, Declare("6S"))
+    sat.cannot_call(1, "3.4.6", "3.4.6").confirmed()
+    assert sorted(sat.entries()) == WITHOUT_ALL
+
+
+def test_3_4_4_the_server_ends_it_once():
+    """Where the server watches, the second wrong order is the last (3.4.4)."""
+    sat = Seated("7S pass pass 7C/8C", attention="server").does(0, Declare("6S")).does(0, Declare("6S"))
+    assert sat.names() == ["ContractDeclared", "OrderRefused", "DealEnded"]
+
+
+def test_3_4_6_a_wrong_hand_that_ended_the_deal_is_not_ordered_anew():
+    """F2: after the remise of a wrong hand no call of the order, and none of a call out of turn, is heard (3.4.6)."""
+    sat = Seated("7S pass pass").does(0, Discard(("7C",))).does(0, Declare("6S")).calls(1, "3.4.6")
+    sat.cannot_call(1, "3.4.4", "3.4.4").confirmed()
+    assert {rule for *_, rule in sat.entries()} == {"3.4.6"}
 
 
 # ---- 3.4.6: a hand not of ten ------------------------------------------------------------------------------------------
@@ -134,6 +163,26 @@ def test_3_4_12_the_order_stands():
     """After advice on strain or level the declarer changes neither."""
     sat = Seated("6S pass pass 7C/8C 6D").calls(1, "3.4.12", seat=0)
     sat.refused(0, Declare("6H"), "call_not_allowed", "3.4.12")
+
+
+def test_3_4_12_not_once_an_unwhisted_deal_is_over():
+    """F7: nobody has whisted and the deal is over; no order can be changed, and a call that comes to nothing is not heard (3.4.12)."""
+    sat = Seated("6S pass pass 7C/8C 6S pass pass").cannot_call(1, "3.4.12", "3.4.12", seat=0)
+    sat.confirmed()
+    assert sat.entries() == [(0, "pool", None, 2, "3.5.3")]
+
+
+def test_3_4_4_of_an_unwhisted_deal_the_order_is_called():
+    """There was no lead: the Code lets the order be called, and the declarer orders again (3.4.4)."""
+    sat = Seated("6C pass pass 7C/8C").does(0, Declare("6S")).say("pass pass").calls(1, "3.4.4")
+    assert (sat.court.phase, sat.court.ended) == ("contract", None)
+
+
+def test_3_3_18_not_once_an_unwhisted_deal_is_over():
+    """F7: the lead that a call out of turn concerns is not made any more (3.3.18)."""
+    sat = Seated().does(1, Bid("7D")).say("8S pass pass 7C/8C 8S pass pass")
+    assert sat.court.ended is not None
+    sat.cannot_call(0, "3.3.18", "3.3.18", seat=1)
 
 
 def test_3_4_12_no_order_yet():

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from shared.rules.adjudicated.court import Dispute
+from shared.rules.adjudicated.court import ARBITER, Dispute
 from shared.rules.adjudicated.disputes import written_by_their_plans
 from shared.rules.language.moves import CallAttention, Play
 from shared.rules.scoring.outcome import DealOutcome
@@ -98,4 +98,7 @@ def test_3_8_5_1_the_whister_is_scored_by_what_he_plays(convention, written):
 def test_3_8_5_1_not_by_the_declarer_nor_later():
     """Only the defence has plans, and only before it plays."""
     Seated(OPEN).refused(0, CallAttention("3.8.5.1"), "call_not_allowed", "3.8.5.1")
+    Seated(OPEN).refused(1, CallAttention("3.8.5.1"), "call_not_allowed", "3.8.5.1")  # whose plan it is
+    Seated(OPEN).refused(ARBITER, CallAttention("3.8.5.1"), "call_not_allowed", "3.8.5.1")  # whose plan is disputed by nobody
+    Seated(f"{OPEN} concede").refused(2, CallAttention("3.8.5.1"), "call_not_allowed", "3.8.5.1")
     Seated(f"{OPEN} AS 7S").refused(2, CallAttention("3.8.5.1"), "wrong_phase", "3.8.5.1")

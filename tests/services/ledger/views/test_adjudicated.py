@@ -9,8 +9,9 @@ import pytest
 
 from services.ledger.audit.verify import verify_table
 from shared.rules.adjudicated.court import ARBITER
+from shared.rules.deck.cards import hand_text
 from shared.rules.language.game_events import TurnTimedOut
-from shared.rules.language.moves import Bid, CallAttention, Confirm, Take, WriteEntry
+from shared.rules.language.moves import Bid, CallAttention, Confirm, Declare, Discard, Take, Whist, WriteEntry
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka import decider as match
 from shared.rules.score_files.deal_record import replay_document
@@ -133,7 +134,7 @@ async def test_3_3_17_a_talon_given_back_and_taken_in_the_dark_is_by_the_rules(p
 )
 async def test_a_forged_ruling_is_noticed(log, event, fields):
     """A call of attention, a fine, a confirmation or a ruling that the log does not owe to its maker's move is found."""
-    played = await Misplayed(log, 40, target=40, terms=TERMS).play(deals=10)
+    played = await Misplayed(log, 41, target=40, terms=TERMS).play(deals=10)
     forgery = with_event(None, event, **fields)
     verdict = await verify_table(await copied(played, forgery, rechain=True), played.address)
     assert forgery.done
@@ -163,3 +164,33 @@ async def test_the_arbiter_reads_the_books_of_a_private_table(site, log):
     played = await Misplayed(log, 33, terms=TERMS | {"visibility": "private"}).play(deals=1)
     assert (await site.get(f"/tables/{played.id}/sheet", "somebody", at_least=played.commits[-1].position)).status_code == 403
     assert (await site.read(played, "/sheet", JUDGE))["sheet"] == played.pulka.sheet.document()
+
+
+@pytest.mark.parametrize(("version", "problems"), [(1, set()), (2, {"not_by_the_rules"})])
+async def test_what_was_heard_in_version_1_is_verified_as_it_was_heard(log, version, problems):
+    """F7: a call that came to nothing stands in a log of version 1; now it is refused, and a log of version 2 that has it is wrong."""
+    rules = {"preset": "sochi", "version": version}
+    played = PlayedTable(log, 31, convention=rules, terms=TERMS)
+    while match.phase(played.pulka) != "auction":
+        await played.step()
+    declarer = match.to_act(played.pulka)
+
+    async def says(move):
+        seat, now = match.to_act(played.pulka), BEGAN + 1000 * (len(played.commits) + 1)
+        await played.commit(played.seats[seat], match.decide(played.pulka, seat, move, now))
+
+    for move in (Bid("6S"), Bid("pass"), Bid("pass")):
+        await says(move)
+    twelve = hand_text(played.pulka.deal.held(declarer)).split()
+    for move in (Discard(tuple(twelve[:2])), Declare("6S"), Whist("pass"), Whist("pass")):
+        await says(move)
+    call, caller = CallAttention("3.4.12", declarer), (declarer + 1) % 3
+    assert match.decide(played.pulka, caller, call) == Refused(
+        "call_not_allowed", "3.4.12", "The deal is over: no order can be changed any more."
+    )
+    court = played.pulka.deal
+    as_before = msgspec.structs.replace(court, terms=msgspec.structs.replace(court.terms, unchecked=True))
+    heard = match.decide(msgspec.structs.replace(played.pulka, deal=as_before), caller, call)
+    await played.commit(played.seats[caller], heard)
+    await played.commit("clock", match.pause_over(played.pulka))
+    assert {found for _, found in codes(await verify_table(log, played.address))} == problems
