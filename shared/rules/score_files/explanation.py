@@ -159,7 +159,8 @@ def _settlement(pulka: Scored, lang: Lang, players: Sequence[Called]) -> Iterato
         stake = pulka.stake
         amounts = _by_player(lang, players, [exact(whists * stake) for whists in settled.net])
         payments = _by_player(lang, players, [exact(whists * stake) for whists in settled.rounded])
-        yield INDENT + said(lang, "stakes", stake=stake, amounts=amounts, payments=payments)
+        key = "stakes_whole" if settled.net == settled.rounded else "stakes"
+        yield INDENT + said(lang, key, stake=stake, amounts=amounts, payments=payments)
 
 
 def _mountains(pulka: Scored, lang: Lang, players: Sequence[Called], settled: Sequence[Amount]) -> Iterator[str]:
@@ -177,6 +178,8 @@ def _mountains(pulka: Scored, lang: Lang, players: Sequence[Called], settled: Se
 def _first_way(lang: Lang, players: Sequence[Called], mountain: Sequence[Amount], share: int) -> Iterator[str]:
     lowest = min(mountain)
     yield said(lang, "way_1", lowest=lowest)
+    if max(mountain) == lowest:
+        yield INDENT + said(lang, "level_mountains")
     for who, high in zip(players, mountain, strict=True):
         points = exact(high - lowest)
         if points:

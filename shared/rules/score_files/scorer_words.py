@@ -66,6 +66,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "weight": ", weighing {weight} each (4.2.3.3)",
         "way_1": "First way, whists on whoever is above the lowest mountain, {lowest}:",
         "above": "on {on}: {points} × 10 : {share} = {whists} from each",
+        "level_mountains": "nobody is above it",
         "way_2": "Second way, everybody against the average mountain, {average}:",
         "against": "{who}: {points} × 10{share} = {whists}, whists {balance}: {net}",
         "share": " × {players} : {share}",
@@ -76,6 +77,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "point_off": "{who} takes a point off the mountain, the others write {whists} each on {on}",
         "no_compensation": "A compensation (4.2.12) does not make these whole.",
         "stakes": "At {stake} a whist (4.2.13): {amounts}; by whole whists {payments}.",
+        "stakes_whole": "At {stake} a whist (4.2.13): {amounts}.",
         "result": "{who} {amount}",
     },
     "ru": {
@@ -127,6 +129,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "weight": ", каждое очко за {weight} (4.2.3.3)",
         "way_1": "Первый способ, висты на тех, кто выше наименьшей горы, {lowest}:",
         "above": "на {on}: {points} × 10 : {share} = {whists} с каждого",
+        "level_mountains": "выше никого нет",
         "way_2": "Второй способ, каждый против средней горы, {average}:",
         "against": "{who}: {points} × 10{share} = {whists}, висты {balance}: {net}",
         "share": " × {players} : {share}",
@@ -137,6 +140,7 @@ SENTENCES: Final[dict[Lang, dict[str, str]]] = {
         "point_off": "{who} списывает с горы очко, остальные пишут на {on} по {whists}",
         "no_compensation": "Компенсация (4.2.12) целых вистов не даёт.",
         "stakes": "Вист по {stake} (4.2.13): {amounts}; за целые висты {payments}.",
+        "stakes_whole": "Вист по {stake} (4.2.13): {amounts}.",
         "result": "{who} {amount}",
     },
 }

@@ -119,6 +119,13 @@ def test_4_2_13_the_stake_is_told() -> None:
     )
 
 
+def test_4_2_14_a_settlement_that_needs_no_words_has_none() -> None:
+    """Mountains that are level leave nothing to write in the first way; whole whists are paid once (4.2.13, 4.2.14)."""
+    text = told("sochi", start={"whists": [[0, 1, 6]]}, stake=2)
+    assert section(text, "Settlement")[5:7] == ["  First way, whists on whoever is above the lowest mountain, 0:", "    nobody is above it"]
+    assert text.endswith("At 2 a whist (4.2.13): seat 0 +12, seat 1 −12, seat 2 0.")
+
+
 @pytest.mark.parametrize(
     ("convention", "before", "line"),
     [
