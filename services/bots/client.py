@@ -29,6 +29,21 @@ class ApiProblem(Exception):
         self.status, self.code, self.detail, self.revision = status, code, detail, revision
 
 
+_UNANSWERED: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits
+    (httpx.ConnectTimeout, "no connection in time"),
+    (httpx.ConnectError, "nothing answers there"),
+    (httpx.TimeoutException, "no answer in time"),
+    (httpx.UnsupportedProtocol, "no address of a server"),
+    (httpx.InvalidURL, "no address of a server"),
+    (httpx.TransportError, "the connection broke off"),
+)
+
+
+def why_unanswered(wrong: Exception) -> str:
+    """What came of asking a server over HTTP, in words for a person who knows nothing of the library that met it."""
+    return next((said for kind, said in _UNANSWERED if isinstance(wrong, kind)), "it cannot be asked")
+
+
 class ApiUnreachable(Exception):
     """Nobody answered for as long as the client is patient."""
 
@@ -108,7 +123,7 @@ class Api:
             try:
                 answer = await self._http.request(method, path, content=content, headers=self._signed(headers))
             except httpx.TransportError as wrong:
-                failure = ApiUnreachable(f"{self._http.base_url} does not answer ({type(wrong).__name__})")
+                failure = ApiUnreachable(f"{self._http.base_url} does not answer ({why_unanswered(wrong)})")
             else:
                 if answer.status_code < 400:
                     return msgspec.json.decode(answer.content) if answer.content else None
@@ -148,7 +163,7 @@ class Api:
                                 after = data["revision"]
                             yield frame
             except httpx.TransportError as wrong:
-                problem = ApiUnreachable(f"{self._http.base_url} does not answer ({type(wrong).__name__})")
+                problem = ApiUnreachable(f"{self._http.base_url} does not answer ({why_unanswered(wrong)})")
             if loop.time() + wait > until:
                 raise problem or ApiUnreachable("the stream ends again and again")
             await asyncio.sleep(wait)

@@ -7,8 +7,6 @@ import time
 from functools import partial
 from typing import Any, Final
 
-import asyncpg
-
 from services.ledger.archive.at_hand import ArchiveAtHand
 from services.ledger.archive.whole_log import WholeLog, archive_folder, archived_in
 from services.ledger.audit.audit_api import audit_routes, proof_routes
@@ -36,9 +34,10 @@ from shared.projections.following.follow import Pace
 from shared.projections.versions.live_version import LiveVersion
 from shared.projections.versions.versions import Version, Versions
 from shared.web.log_connection import connected_log
+from shared.web.postgres_connection import AWAY, postgres_away, postgres_started
 from shared.web.problems import unavailable
-from shared.web.service import CannotStart, ServersUnreachable, Service
-from shared.web.settings import Settings, masked
+from shared.web.service import CannotStart, Service
+from shared.web.settings import Settings
 
 PACE: Final = Pace(calm=60, seconds=0.05)  # up to 480 commits a second in all partitions are readable at once, more within 50 ms
 
@@ -101,6 +100,7 @@ class Ledger:
         settings, books, proofs = self._settings, Books(), Proofs(self._settings.namespace)
         key = signing_key(settings)
         versions = Versions(books.name, settings.namespace)
+        await postgres_started(settings)
         self._log = await connected_log(settings, "pulka ledger")
         own_events = OwnEvents(self._log)
 
@@ -127,8 +127,8 @@ class Ledger:
             await self._books.start()
         except RefusedToRun as refused:
             raise CannotStart(f"the ledger refuses to run: {refused.reason}: {refused}") from refused
-        except (OSError, asyncpg.PostgresError) as wrong:
-            raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+        except AWAY as wrong:
+            raise postgres_away(settings, wrong) from wrong
         self._archive = ArchiveAtHand(self._log, archive_folder(settings))
         whole = WholeLog(self._log, archive_folder(settings))
         self._desk = Desk(whole, self._readers, self._books.at_least)

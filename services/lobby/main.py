@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import asyncpg
 from litestar import Router
 
 from services.lobby.api import name_route, player_routes
@@ -28,9 +27,10 @@ from shared.projections.following.projector import Projector
 from shared.web.application import now_ms
 from shared.web.auth import Tokens, master_keys
 from shared.web.log_connection import connected_log
+from shared.web.postgres_connection import AWAY, postgres_away, postgres_started
 from shared.web.problems import unavailable
-from shared.web.service import CannotStart, ServersUnreachable, Service
-from shared.web.settings import Settings, masked
+from shared.web.service import CannotStart, Service
+from shared.web.settings import Settings
 
 
 def create(settings: Settings) -> Service:
@@ -59,6 +59,7 @@ class Lobby:
         settings, rows = self._settings, LobbyRows()
         schema = schema_of(rows, settings.namespace)
         vault = Vault(self._database, self._keys, settings.namespace)
+        await postgres_started(settings)
         event_log = self._log = await connected_log(settings, "pulka lobby")
         self._projector = Projector(event_log, rows, LOBBY_STREAMS, settings.postgres_dsn, schema)
         try:
@@ -66,8 +67,8 @@ class Lobby:
             await self._projector.start()
         except RefusedToRun as refused:
             raise CannotStart(f"the lobby refuses to run: {refused.reason}: {refused}") from refused
-        except (OSError, TimeoutError, asyncpg.PostgresError) as wrong:
-            raise ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {type(wrong).__name__}") from wrong
+        except AWAY as wrong:
+            raise postgres_away(settings, wrong) from wrong
         self._progress = Progress(event_log, self._database, schema)
         self._progress.start()
         tokens = Tokens(self._keys)

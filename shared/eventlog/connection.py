@@ -148,7 +148,7 @@ class Connection:
         except (TimeoutError, OSError, nats.errors.Error) as cause:
             reason = self._client.last_error or cause
             await self.close()
-            raise Unavailable(f"no NATS answers in {seconds:.0f} s: {str(reason) or type(reason).__name__}") from cause
+            raise Unavailable(f"no NATS answers in {seconds:.0f} s: {str(reason) or 'nothing came'}") from cause
         finally:
             self._opening = False
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from services.bots.client import why_unanswered
 from services.cli.embedded.home import Home
 from shared.web.service import ServersUnreachable
 from shared.web.settings import home_of, read_settings, variable
@@ -55,4 +56,4 @@ def server_named(url: str | None, environment: Mapping[str, str], home: Path | N
 
 def server_away(url: str, away: Exception) -> ServersUnreachable:
     """What to raise where nothing that can be read answers at `url`."""
-    return ServersUnreachable(f"{url}: {type(away).__name__}; is the server running? Another is named by --url, PULKA_PORT or PULKA_HOME")
+    return ServersUnreachable(f"{url}: {why_unanswered(away)}; is the server running? Another is named by --url, PULKA_PORT or PULKA_HOME")

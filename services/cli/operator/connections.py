@@ -20,6 +20,7 @@ from services.ledger.desk.readers import NoBooks, live_books
 from shared.eventlog.port import LogError, NotInArchive, NotPermitted
 from shared.projections.core.projection import Connection
 from shared.projections.versions.versions import Versions
+from shared.web.postgres_connection import postgres_away
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, home_of, masked, read_settings, variable
 
@@ -103,9 +104,3 @@ def told_in_words(settings: Settings) -> Iterator[None]:
         raise CannotStart(NO_BOOKS) from None
     except _AWAY as wrong:
         raise postgres_away(settings, wrong) from wrong
-
-
-def postgres_away(settings: Settings, wrong: BaseException) -> ServersUnreachable:
-    """What to raise for what came of asking Postgres: one line, without the password."""
-    reason = "user or password refused" if isinstance(wrong, asyncpg.InvalidAuthorizationSpecificationError) else type(wrong).__name__
-    return ServersUnreachable(f"Postgres at {masked(settings.postgres_dsn)}: {reason}")

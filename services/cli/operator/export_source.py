@@ -10,6 +10,7 @@ from typing import Any, Final
 import httpx
 import msgspec
 
+from services.bots.client import why_unanswered
 from services.cli.operator.connections import told_in_words
 from services.ledger.books import Books
 from services.ledger.desk.readers import Readers
@@ -74,8 +75,8 @@ def from_server(url: str, token: str | None, what: What, player: str | None) -> 
                     yield line
         except (httpx.TransportError, httpx.InvalidURL) as away:
             if begun:
-                raise _BrokenOff(type(away).__name__) from away
-            raise ServersUnreachable(f"{url}: {type(away).__name__}; is the server running?") from away
+                raise _BrokenOff(why_unanswered(away)) from away
+            raise ServersUnreachable(f"{url}: {why_unanswered(away)}; is the server running?") from away
 
     return fetch
 
