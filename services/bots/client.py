@@ -49,7 +49,7 @@ class ApiUnreachable(Exception):
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """One frame of a table's stream: `kind` is `view`, `commit` or `heartbeat`, `data` the object that came with it."""
+    """One frame of a table's stream: `kind` is `view`, `commit`, `heartbeat` or, as the last, `over`; `data` the object with it."""
 
     kind: str
     data: dict[str, Any]
@@ -136,7 +136,7 @@ class Api:
             wait = min(2 * wait, _LONGEST_WAIT)
 
     async def frames(self, table: str, after: int = 0) -> AsyncGenerator[Frame, None]:
-        """The table's stream after revision `after`, without a gap over lost connections, until nobody answers any more."""
+        """The table's stream after revision `after`, without a gap over lost connections, until it is over or nobody answers any more."""
         loop = asyncio.get_running_loop()
         until, wait = loop.time() + self._patience, _FIRST_WAIT
         timeout = httpx.Timeout(_SILENCE, connect=5.0)
@@ -162,6 +162,8 @@ class Api:
                             if frame.kind == "commit":
                                 after = data["revision"]
                             yield frame
+                            if frame.kind == "over":
+                                return
             except httpx.TransportError as wrong:
                 problem = ApiUnreachable(f"{self._http.base_url} does not answer ({why_unanswered(wrong)})")
             if loop.time() + wait > until:

@@ -15,6 +15,7 @@ from litestar.response import Stream
 from services.table.guards import Asked, Guard, Sender, admitted, move_guards
 from services.table.table import Tables, maker_of
 from services.table.viewer_stream import Reader
+from services.table.viewers import sees_now
 from shared.eventlog import aggregates
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events import address
@@ -88,7 +89,7 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     ) -> Stream:
         at = desk()
         frames = await at.reader.frames(known(table_id), viewer, resume_after, follow=follow)
-        return at.streams.open(request, viewer, frames, at.reader.heartbeat(table_id))
+        return at.streams.open(request, viewer, frames, at.reader.heartbeat(table_id, viewer))
 
     return [table, move, events]
 
@@ -112,11 +113,13 @@ async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) 
     request = request_of(desk.keys, table_id, sender, _encode(wanted))
     outcome = await desk.tables.move(table_id, sender.player, wanted, sender.seen, request)
     if isinstance(outcome, RefusedAt):
-        raise refused_at(table_id, outcome)
+        now = (await desk.tables.load(table_id)).state
+        raise refused_at(table_id, outcome, tells=sees_now(now, sender.player))
     assert isinstance(outcome, Committed), "a move that is accepted makes events"  # noqa: S101 - says what the rules promise
     desk.committed(outcome)
     eye = maker_of(outcome.loaded.state, sender.player)
-    return desk.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, eye)
+    shown = desk.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, eye)
+    return shown if sees_now(outcome.loaded.state, sender.player) else shown | {"revision": None, "position": None}
 
 
 def _require_one_line(wanted: AnyMove) -> None:
@@ -136,11 +139,13 @@ def known(table_id: str) -> str:
     return table_id
 
 
-def refused_at(table_id: str, outcome: RefusedAt, path: str = "") -> Problem:
-    """The problem of a refused command; `path` is the place in its body that the state alone can call malformed."""
+def refused_at(table_id: str, outcome: RefusedAt, path: str = "", *, tells: bool = True) -> Problem:
+    """The problem of a refused command; `path` is the place in its body that the state alone can call malformed. Not `tells`: without the
+    revision, which whoever sent it may not see.
+    """
     if not outcome.revision:
         return Problem(404, "no_such_table", f"No pulka has begun at table {table_id}.")
-    problem = refusal(outcome.refused, outcome.revision)
+    problem = refusal(outcome.refused, outcome.revision if tells else None)
     if problem.code == "malformed" and path:
         problem.path = path
     return problem

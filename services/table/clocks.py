@@ -23,6 +23,7 @@ import asyncpg
 import msgspec
 import structlog
 
+from services.table.outages import Outages
 from services.table.skew import Skew
 from services.table.table import Result, Tables, Turn, begins_a_turn, deadline, next_deal
 from shared.eventlog.aggregates import BrokenChain, Committed, QueueFull
@@ -63,7 +64,6 @@ _ANEW = "UPDATE running_table SET look_at = least(look_at, $1), revision = 0, en
 _DUE = "SELECT table_id, shortest, revision, ends_at FROM running_table WHERE look_at <= $1 ORDER BY look_at LIMIT $2"
 _LATER = "UPDATE running_table SET look_at = $2, revision = $3, ends_at = $4 WHERE table_id = $1"
 _OVER = "DELETE FROM running_table WHERE table_id = ANY($1)"
-_CREDIT = "SELECT coalesce(sum(ended - greatest(began, $1)), 0)::bigint FROM outage WHERE ended > $1"
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -88,11 +88,13 @@ _Found = TypeVar("_Found")
 
 
 class Clocks:
-    """Ends turns whose time is up. `made` is told of what it did; `steady` counts seconds and is never set."""
+    """Ends turns whose time is up. `made` is told of what it did; `steady` counts seconds and is never set; `outages` learns what turns get
+    back.
+    """
 
     def __init__(
         self, tables: Tables, postgres_dsn: str, schema: str, clock: Callable[[], int], made: Callable[[Result], None],
-        steady: Callable[[], float] = time.monotonic,
+        steady: Callable[[], float] = time.monotonic, outages: Outages | None = None,
     ) -> None:  # fmt: skip
         self._tables = tables
         self._dsn = postgres_dsn
@@ -100,6 +102,7 @@ class Clocks:
         self._clock = clock
         self._made = made
         self._steady = steady
+        self._outages = outages or Outages()
         self._holder = new_holder()
         self._task: asyncio.Task[None] | None = None
         self._asked = 0
@@ -107,6 +110,18 @@ class Clocks:
         self._skew = Skew()
         self._future = ("", 0, 0.0)  # another's beat that lies in the future: holder, beat, and since when it has stood (seconds)
         self.state = "stopped"
+
+    async def begin(self) -> None:
+        """Write down, and learn, what outage has just ended, before the first request asks; then sweep. With Postgres away, later."""
+        try:
+            connection = await self._connect()
+            try:
+                await self._beat(connection)
+            finally:
+                await connection.close(timeout=RETRY)
+        except PASSING as wrong:
+            log.warning("outages_not_known", reason=classify(wrong), kind=type(wrong).__name__)
+        self.start()
 
     def start(self) -> None:
         """Begin to sweep; with Postgres or the log away it waits for them, and the turns get the time back."""
@@ -134,7 +149,7 @@ class Clocks:
     async def _run(self) -> None:
         while True:
             try:
-                connection = await asyncpg.connect(self._dsn, timeout=RETRY * 5, server_settings={"search_path": self._schema})
+                connection = await self._connect()
                 try:
                     while True:
                         await self._sweep(connection)
@@ -147,20 +162,19 @@ class Clocks:
                 log.warning("clocks_stopped", reason=classify(wrong), kind=type(wrong).__name__)
                 await asyncio.sleep(RETRY)
 
+    async def _connect(self) -> Connection:
+        return await asyncpg.connect(self._dsn, timeout=RETRY * 5, server_settings={"search_path": self._schema})
+
     async def _sweep(self, connection: Connection) -> None:
-        if not await self._log_answers():
+        now = await self._beat(connection)
+        if now is None:
             return
-        now = self._clock()
-        if not await self._lead(connection, now):
-            self.state = "standby"
-            return
-        self.state = "sweeping"
         while due := [Row(**row) for row in await connection.fetch(_DUE, now, AT_ONCE)]:
             glances = await asyncio.gather(*(self._guarded(row, now, self._glance(row, now)) for row in due))
             looks: list[tuple[Row, Look]] = []
             for row, glance in zip(due, glances, strict=True):
                 if glance is None:  # one after the other, since they share the connection
-                    tended: Look = await self._guarded(row, now, self._tend(connection, row, now))
+                    tended: Look = await self._guarded(row, now, self._tend(row, now))
                     looks.append((row, tended))
                 else:
                     looks.append((row, glance))
@@ -171,6 +185,16 @@ class Clocks:
             await connection.executemany(
                 _LATER, [(row.table_id, look.again, look.revision, look.ends_at) for row, look in looks if look is not GONE]
             )
+
+    async def _beat(self, connection: Connection) -> int | None:
+        """The time of a sweep, when it is this instance's; whoever sweeps, what is known of outages is read again."""
+        if not await self._log_answers():
+            return None
+        now = self._clock()
+        leads = await self._lead(connection, now)
+        await self._outages.read(connection)
+        self.state = "sweeping" if leads else "standby"
+        return now if leads else None
 
     async def _guarded(self, row: Row, now: int, looking: Awaitable[_Found]) -> _Found | Look:
         """What is wrong with one table stops no other's clock."""
@@ -199,7 +223,7 @@ class Clocks:
             return None
         return Look(soonest) if now < soonest and begins_a_turn(commit) else None
 
-    async def _tend(self, connection: Connection, row: Row, now: int) -> Look:
+    async def _tend(self, row: Row, now: int) -> Look:
         """Fold the table, and do what its clock is for when the time has come."""
         loaded = await self._tables.load(row.table_id, at_leader=True)
         table, soon = loaded.state, Look(now + min(row.shortest, LOOK_AGAIN))
@@ -209,7 +233,7 @@ class Clocks:
         if (number := next_deal(table)) is not None:
             self._made(await self._tables.start_deal(row.table_id, number, self._clock()))
             return soon
-        credit: int = await connection.fetchval(_CREDIT, table.turn_began)
+        credit = self._outages.credit(table.turn_began)
         ahead = table.turn_began - self._skew.began(row.table_id, table.turn_revision, table.turn_began, now)
         ends_at = ends + credit - ahead
         if now < ends_at:

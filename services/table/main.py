@@ -14,6 +14,7 @@ from services.table.fast_path import Express
 from services.table.import_api import import_routes
 from services.table.next_deals import NextDeals
 from services.table.openings import Openings
+from services.table.outages import Outages
 from services.table.running_tables import require_keys
 from services.table.table import Tables
 from services.table.viewer_stream import Reader
@@ -72,7 +73,8 @@ class _Run:
         self._log = await connected_log(settings, "pulka table")
         tables = Tables(self._log, TableCodec(keys))
         next_deals = self._next_deals = NextDeals(tables, now_ms)
-        reader = Reader(tables, PublicCodec(keys), now_ms)
+        outages = Outages()
+        reader = Reader(tables, PublicCodec(keys), now_ms, outages.credit)
         openings = Openings(tables, now_ms, next_deals.after)
         schema = schema_of(openings, settings.namespace)
         self._openings = Projector(self._log, openings, LOBBY_STREAMS, settings.postgres_dsn, schema)
@@ -81,8 +83,8 @@ class _Run:
         except RefusedToRun as refused:
             raise CannotStart(f"the table service refuses to run: {refused.reason}: {refused}") from None
         await self._require_keys(schema, keys)
-        self._clocks = Clocks(tables, settings.postgres_dsn, schema, now_ms, next_deals.after)
-        self._clocks.start()
+        self._clocks = Clocks(tables, settings.postgres_dsn, schema, now_ms, next_deals.after, outages=outages)
+        await self._clocks.begin()
         self._desk = Desk(
             tables=tables, reader=reader, keys=keys, streams=Streams(), tokens=Tokens(keys), clock=now_ms, committed=next_deals.after
         )

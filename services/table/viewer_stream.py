@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from services.table.table import ARCHIVED, Table, Tables, fold, initial
+from services.table.table import ARCHIVED, Table, Tables, deadline, fold, initial
 from services.table.view import view
 from services.table.viewers import Viewer, eye_at, viewer_of
 from shared.eventlog.aggregates import BrokenChain, Loaded
@@ -27,6 +27,11 @@ from shared.web.problems import Problem, malformed, refusal
 from shared.web.streaming import Frame
 
 _encode = msgspec.json.Encoder().encode
+
+Ends: TypeAlias = "Callable[[Table, int], int | None]"  # of a table and the present time: when its turn ends; milliseconds since 1970
+
+
+ENDED: Final = frozenset({"over", "refused"})  # of a pulka: no commit follows that anybody plays on
 
 
 class Presence:
@@ -63,12 +68,16 @@ class MissedCommit(Exception):
 
 
 class Heartbeat:
-    """Says where a stream is and what time the server has, and compares with the log's leader: a silent stream is noticed."""
+    """Says where a stream is, what time the server has, and when the turn ends; and compares with the log's leader: a silent stream is
+    noticed.
+    """
 
-    def __init__(self, tables: Tables, table_id: str, clock: Callable[[], int]) -> None:
+    def __init__(self, tables: Tables, table_id: str, caller: Caller | None, clock: Callable[[], int], ends: Ends) -> None:
         self._tables = tables
         self._address = address.table(table_id)
+        self._caller = caller
         self._clock = clock
+        self._ends = ends
         self._expected = 0
 
     async def __call__(self, last: int | None) -> Frame:
@@ -76,20 +85,38 @@ class Heartbeat:
         shown = last or 0
         if shown < self._expected:
             raise MissedCommit(f"revision {self._expected} of {self._address.subject}")
+        now = self._clock()
+        told: dict[str, Any] = {"revision": shown, "at": now}
         with suppress(Unavailable):  # a heartbeat is worth sending while the log is away, too
             head = await self._tables.log.head(self._address)
-            delayed = (await self._tables.load(self._address.id)).state.terms.spectators.delay_deals
-            self._expected = head.revision if head is not None and not delayed else 0
-        return Frame("heartbeat", _encode({"revision": shown, "at": self._clock()}))
+            table = (await self._tables.load(self._address.id)).state
+            self._expected = head.revision if head is not None and not table.terms.spectators.delay_deals else 0
+            if table.revision == shown and self._looks_at(table):
+                told["deadline"] = self._ends(table, now)
+        return Frame("heartbeat", _encode(told))
+
+    def _looks_at(self, table: Table) -> bool:
+        """Whether the viewer sees the table as it is now; not so who was replaced at a private one, or is some deals late."""
+        try:
+            return not viewer_of(table, self._caller).delay_deals
+        except Problem:
+            return False
 
 
 class Reader:
     """Reads tables for viewers."""
 
-    def __init__(self, tables: Tables, redaction: PublicCodec, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        redaction: PublicCodec,
+        clock: Callable[[], int],
+        credit: Callable[[int], int] = lambda _: 0,  # for outages since then; none where no clock runs
+    ) -> None:
         self._tables = tables
         self._redaction = redaction
         self._clock = clock
+        self._credit = credit
         self.presence = Presence()
 
     async def now(self, table_id: str, caller: Caller | None) -> dict[str, Any]:
@@ -114,21 +141,25 @@ class Reader:
     async def frames(self, table_id: str, caller: Caller | None, cursor: int | None, *, follow: bool) -> AsyncGenerator[Frame, None]:
         """The view as of `cursor`, or of the head; then each commit after it; with `follow` for as long as somebody listens.
 
-        Raises 404, 410, 401, 403, and 400 for a cursor beyond the head, all before the first frame.
+        A pulka that is over ends the stream with a frame that says so: nothing is played there any more. Raises 404, 410, 401, 403, and
+        400 for a cursor beyond what this viewer may see, all before the first frame.
         """
         head = await self._tables.load(table_id, at_leader=True)
         if not head.revision:
             await self._require_table(table_id)
         _require_history(head)
         viewer = viewer_of(head.state, caller)
-        if cursor is not None and cursor > head.revision:
-            raise malformed("after", f"the table is at revision {head.revision}")
         seen = await self._seen(head, viewer, cursor)
         return self._stream(table_id, caller, viewer, seen, follow=follow)
 
-    def heartbeat(self, table_id: str) -> Heartbeat:
+    def heartbeat(self, table_id: str, caller: Caller | None) -> Heartbeat:
         """The heartbeat of one stream of this table."""
-        return Heartbeat(self._tables, table_id, self._clock)
+        return Heartbeat(self._tables, table_id, caller, self._clock, self.ends)
+
+    def ends(self, table: Table, now: int) -> int | None:
+        """When the turn that waits ends: what an outage took from it is given back, and as long as it waits it has not ended."""
+        due = deadline(table)
+        return None if due is None else max(due + self._credit(table.turn_began), now)
 
     async def _stream(
         self, table_id: str, caller: Caller | None, viewer: Viewer, seen: Seen, *, follow: bool
@@ -137,6 +168,10 @@ class Reader:
         present = self._enter(table_id, eye_at(seen.table, caller))
         try:
             yield Frame("view", _encode(self._view(seen, viewer, caller)), table.revision)
+            if follow and not seen.rest and table.pulka.status in ENDED:
+                yield _over(table)
+                return
+            last = seen.rest[-1].sequence if seen.rest else 0  # all that is there is shown before the end is told
             async with aclosing(self._commits(table_id, seen, follow=follow)) as commits:
                 async for recorded in commits:
                     if recorded.revision == table.revision:  # a copy of the last one, or a table that its next reader finds to be damaged
@@ -153,6 +188,9 @@ class Reader:
                     while waiting and _released(waiting[0][1], table, viewer):
                         shown, _, eye = waiting.popleft()
                         yield self._commit_frame(shown, eye)
+                    if follow and recorded.sequence >= last and table.pulka.status in ENDED:
+                        yield _over(table)
+                        return
         finally:
             self._leave(table_id, present)
 
@@ -166,7 +204,9 @@ class Reader:
                     yield recorded
 
     async def _seen(self, head: Loaded[Table], viewer: Viewer, cursor: int | None) -> Seen:
-        """The table as of `cursor`, or as late as `viewer` may know it."""
+        """The table as of `cursor`, or as late as `viewer` may know it. Raises 400 for a cursor beyond that, which tells no more than a
+        view of the table does.
+        """
         if (cursor is None or cursor == head.revision) and not viewer.delay_deals:
             return Seen(head.state, head.sequence)
         records = without_copies(await self._tables.log.read(head.address, until=head.sequence))
@@ -176,6 +216,8 @@ class Reader:
             if seen.revision == cursor or not _released(table.pulka.number, head.state, viewer):
                 break
             seen, sequence = table, recorded.sequence
+        if cursor is not None and cursor > seen.revision:
+            raise malformed("after", f"the table is at revision {seen.revision}" + (" for you" if viewer.delay_deals else ""))
         return Seen(seen, sequence, tuple(records[seen.revision :]))
 
     def _enter(self, table_id: str, eye: Maker | None) -> int | None:
@@ -189,9 +231,13 @@ class Reader:
             self.presence.leave(table_id, seat)
 
     def _view(self, seen: Seen, viewer: Viewer, caller: Caller | None) -> dict[str, Any]:
-        position = f"{address.table(seen.table.pulka.table_id).stream}:{seen.sequence}"
-        shown = view(seen.table, eye_at(seen.table, caller), position, self._clock(), self.presence.of(seen.table))
-        return shown | {"delay_deals": viewer.delay_deals}
+        position, now = f"{address.table(seen.table.pulka.table_id).stream}:{seen.sequence}", self._clock()
+        shown = view(seen.table, eye_at(seen.table, caller), position, now, self.presence.of(seen.table)) | {
+            "delay_deals": viewer.delay_deals
+        }
+        if "clock" in shown and not seen.rest and not viewer.delay_deals:  # a turn of the past ended when it did
+            shown["clock"]["deadline"] = self.ends(seen.table, now)
+        return shown
 
     def _commit_frame(self, recorded: Stored, eye: Maker | None) -> Frame:
         commit = decode(recorded.data)
@@ -208,6 +254,11 @@ class Reader:
         """A table that the lobby opened is there before its pulka begins."""
         if await self._tables.log.head(address.Address("lobby", "table", table_id)) is None:
             raise Problem(404, "no_such_table", f"There is no table {table_id}.")
+
+
+def _over(table: Table) -> Frame:
+    """The last frame of a stream."""
+    return Frame("over", _encode({"revision": table.revision, "status": table.pulka.status}))
 
 
 def _require_history(loaded: Loaded[Table]) -> None:

@@ -30,6 +30,11 @@ def viewer_of(table: Table, caller: Caller | None) -> Viewer:
     return Viewer(None, table.terms.spectators.delay_deals) if seat is None else Viewer(seat)
 
 
+def sees_now(table: Table, player: str) -> bool:
+    """Whether a player may see of `table` whatever has just happened: nothing of it is kept from them for a time, or for good."""
+    return maker_of(table, player) is not None or (table.terms.open_to_all and not table.terms.spectators.delay_deals)
+
+
 def eye_at(table: Table, caller: Caller | None) -> Maker | None:
     """As whom `caller` saw a table as it was then: who draws, comes or is replaced has another seat before than after."""
     reader = reading(caller)

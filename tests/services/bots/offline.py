@@ -14,14 +14,15 @@ from services.table.table import Table
 from services.table.view import view
 from shared.rules.convention.options import Convention
 from shared.rules.deal.decider import open_deal
-from shared.rules.deck.cards import CARDS
+from shared.rules.deal.position import NOBODY
+from shared.rules.deck.cards import CARDS, hand_text
 from shared.rules.deck.seats import hand_count, hands_at_play
-from shared.rules.language.game_events import Event
+from shared.rules.language.game_events import CardsDealt, CardsDiscarded, DarkTalonTaken, Event, HandSeen
 from shared.rules.language.moves import AnyMove
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka import decider as match
 from shared.rules.pulka.decider import OpenPulka, Pulka, Secrets, StartDeal
-from shared.rules.scoring.series import Series
+from shared.rules.scoring.series import Series, plays_dark
 from shared.rules.scoring.sheet import empty_sheet
 
 SEATS = tuple("0-" + letter * 26 for letter in "abcde")
@@ -68,7 +69,24 @@ def opened(convention: Convention, players: int, target: int, lot: int = 0) -> P
 
 def seen_by(pulka: Pulka, seat: int) -> dict:
     """What the API shows to `seat`."""
-    return view(Table(pulka, revision=1, turn_revision=1), seat, "", 0, [True] * pulka.players)
+    return view(Table(pulka, revision=1, turn_revision=1, hidden=hidden_in(pulka)), seat, "", 0, [True] * pulka.players)
+
+
+def hidden_in(pulka: Pulka) -> tuple[Event, ...]:
+    """The events that would have told each of these players what they know of a deal: a table without a log keeps none."""
+    deal, discard = pulka.deal, pulka.secrets.discard
+    if deal is None:
+        return ()
+    hands, talon = tuple(map(hand_text, deal.setup.dealt)), " ".join(CARDS[card] for card in deal.setup.talon)
+    told: list[Event] = [CardsDealt(hands, talon, dark=plays_dark(pulka.convention))]
+    told += [HandSeen(seat, seat, hands[seat]) for seat in range(pulka.players) if not deal.auction.unseen >> seat & 1]
+    if deal.game.looked != NOBODY:
+        told.append(HandSeen(deal.setup.resting, deal.game.looked, hands[deal.game.looked]))
+    if deal.declarer is not None and deal.game.dark:
+        told.append(DarkTalonTaken(deal.declarer, talon))
+    if deal.declarer is not None and discard is not None:
+        told.append(CardsDiscarded(deal.declarer, discard))
+    return tuple(told)
 
 
 class Step(NamedTuple):

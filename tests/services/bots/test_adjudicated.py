@@ -20,7 +20,7 @@ from shared.rules.language.refusal import Refused
 from shared.rules.pulka import decider as match
 from shared.rules.pulka.decider import OpenPulka, Pulka, StartDeal
 from tests.rules.adjudicated.test_court_properties import anything
-from tests.services.bots.offline import SEATS, after
+from tests.services.bots.offline import SEATS, after, hidden_in
 
 TERMS = {"mode": "adjudicated"}
 
@@ -58,7 +58,7 @@ def _events(pulka, draw, memory):
             decided = match.decide(pulka, 0, move) if maker == 0 else None
             if decided is not None and not isinstance(decided, Refused):
                 return decided
-    table = Table(pulka, Terms(mode="adjudicated"), revision=1, turn_revision=1)
+    table = Table(pulka, Terms(mode="adjudicated"), revision=1, turn_revision=1, hidden=hidden_in(pulka))
     seats = [match.to_act(pulka)] if match.to_act(pulka) is not None else range(pulka.players)
     seen = next(shown for seat in seats if (shown := view(table, seat, "", 0, []))["legal"])
     move = choose(seen, draw, memory)

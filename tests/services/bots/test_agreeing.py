@@ -19,7 +19,7 @@ from shared.rules.language.moves import AnyMove, Claim, Play, Propose
 from shared.rules.pulka import decider as match
 from tests.rules.words import after
 from tests.rules.words import table as dealt_table
-from tests.services.bots.offline import dealt, play, seen_by
+from tests.services.bots.offline import dealt, hidden_in, play, seen_by
 
 NEW = Memory()
 
@@ -157,7 +157,7 @@ def test_the_card_that_hurts_is_named(cards, trick, contract, card):
 def shown(deal, seat):
     """What `seat` sees of a deal that somebody claims in."""
     pulka = match.Pulka("0-" + "a" * 26, "playing", players=deal.setup.players, dealer=deal.setup.dealer, deal=deal)
-    return view(Table(pulka, revision=1), seat, "", 0, [])
+    return view(Table(pulka, revision=1, hidden=hidden_in(pulka)), seat, "", 0, [])
 
 
 def played(deal, move):

@@ -8,10 +8,13 @@ import pytest
 
 from services.table.clocks import OUTAGE, WAITS, Clocks
 from services.table.openings import Openings
+from services.table.outages import Outages
 from services.table.running_tables import DDL, runs
 from services.table.table import Tables, deadline, shortest_turn
+from services.table.viewer_stream import Reader
 from shared.events import address
 from shared.events.keys import MasterKeys
+from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
 from shared.projections.core import checkpoint
 from shared.projections.core.projection import schema_of
@@ -19,7 +22,7 @@ from shared.rules.language.game_events import DealScored, PulkaClosed, TurnTimed
 from shared.rules.language.moves import Seed
 from shared.rules.pulka import decider as match
 from tests.services.table.misplaying import Misplaying
-from tests.services.table.playing import PLAYERS, TABLE_ID, Playing
+from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 
 SWEEPS_APART = 1_000  # milliseconds: less than an outage
 
@@ -30,8 +33,8 @@ class Sweeper:
     def __init__(self, tables, connection):
         self.now = 0
         self.made = []
-        self.steady = 0.0
-        self.clocks = Clocks(tables, "", "", lambda: self.now, self.made.append, lambda: self.steady)
+        self.steady, self.outages = 0.0, Outages()
+        self.clocks = Clocks(tables, "", "", lambda: self.now, self.made.append, lambda: self.steady, self.outages)
         self._connection = connection
 
     async def sweep(self, at):
@@ -93,6 +96,29 @@ async def test_an_outage_is_given_back(playing, connection, same):
     assert await back.sweep(fell_silent + away) == []  # by the wall clock the turn was over long ago
     (done,) = await back.sweep_on(fell_silent + away + SWEEPS_APART, deadline(table) + away)
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table), away)
+
+
+async def test_f19_the_view_knows_of_an_outage_as_soon_as_it_is_known(playing, connection):
+    """F19: once an instance has swept again, led or stood by, its view gives the turn as much time back as the time-out that may follow."""
+    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    fell_silent, away = table.turn_began + 2_000, 25_000
+    await sweeper.sweep_on(table.turn_began, fell_silent)
+    back, beside = Sweeper(playing.tables, connection), Sweeper(playing.tables, connection)
+    await back.sweep(fell_silent + away)
+    await beside.sweep(fell_silent + away)
+    assert (back.clocks.state, beside.clocks.state) == ("sweeping", "standby")
+    for one in (back, beside):
+        reader = Reader(playing.tables, PublicCodec(KEYS), lambda: fell_silent + away, one.outages.credit)
+        assert (await reader.now(TABLE_ID, None))["clock"]["deadline"] == deadline(table) + away
+    (done,) = await back.sweep_on(fell_silent + away + SWEEPS_APART, deadline(table) + away)
+    assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table), away)
+
+
+def test_f19_only_what_fell_into_the_turn_is_given_back():
+    """F19: of several outages a turn gets those after its beginning, and of the one that it began in the rest."""
+    outages = Outages()
+    outages._known = [(1_000, 1_005), (100, 150), (0, 10)]
+    assert [outages.credit(since) for since in (-5, 0, 10, 120, 150, 1_002, 1_005, 9_999)] == [65, 65, 55, 35, 5, 3, 0, 0]
 
 
 async def test_a_log_that_is_away_is_an_outage(playing, connection):

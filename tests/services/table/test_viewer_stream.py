@@ -116,12 +116,85 @@ async def test_a_cursor_from_the_future_is_refused():
     assert (refused.value.status_code, refused.value.path) == (400, "after")
 
 
+@pytest.mark.parametrize("beyond", [0, 1, 99_999])
+async def test_f25_a_cursor_tells_a_delayed_spectator_nothing(beyond):
+    """F25: whatever cursor a late spectator sends, it is refused alike: with the revision that their view has, no later one."""
+    playing = await Playing(target=40, terms={"spectators": {"allowed": True, "delay_deals": 2}}).open()
+    head, reader = (await playing.until("auction", deal=4)).revision, reader_of(playing)
+    seen = (await reader.now(TABLE_ID, None))["revision"]
+    with pytest.raises(Problem) as refused:
+        await reader.frames(TABLE_ID, None, max(seen + 1, head * bool(beyond) + beyond), follow=True)
+    assert seen < head
+    assert (refused.value.status_code, refused.value.path) == (400, "after")
+    assert refused.value.detail == f"after: the table is at revision {seen} for you"
+    assert (await told(reader, None, seen))[1] == []
+
+
+async def over(playing):
+    """The pulka played to its end."""
+    while (await playing.table()).pulka.status != "over":
+        await playing.step()
+    return (await playing.table()).revision
+
+
+@pytest.mark.parametrize("delay", [0, 2])
+async def test_f28_the_stream_of_a_pulka_that_is_over_ends(delay):
+    """F28: from any cursor a stream that follows shows what is there, says that the pulka is over, and ends."""
+    playing = await Playing(target=1, terms={"spectators": {"allowed": True, "delay_deals": delay}}).open()
+    last = await over(playing)
+    for caller, cursor in ((None, None), (token("ann"), 0), (None, 0), (token("ben"), last), (None, last - 1)):
+        frames = [frame async for frame in await reader_of(playing).frames(TABLE_ID, caller, cursor, follow=True)]
+        shown = last - (last if cursor is None else cursor)
+        assert [frame.event for frame in frames] == ["view", *["commit"] * shown, "over"]
+        assert msgspec.json.decode(frames[-1].data) == {"revision": last, "status": "over"}
+
+
+@pytest.mark.parametrize(("player", "delay"), [("ann", 0), (None, 0), (None, 1)])
+async def test_f28_a_stream_that_was_open_ends_with_the_pulka(player, delay):
+    """F28: who watches to the end is told it after the last commit, and the stream ends; a late spectator gets all of it first."""
+    playing = await Playing(target=1, terms={"spectators": {"allowed": True, "delay_deals": delay}}).open()
+    async with aclosing(await reader_of(playing).frames(TABLE_ID, player and token(player), 0, follow=True)) as frames:
+        kinds = [(await anext(frames)).event]
+        last = await over(playing)
+        kinds += [frame.event async for frame in frames]
+    assert kinds == ["view", *["commit"] * last, "over"]
+
+
+async def test_f19_a_turn_that_waits_has_not_ended():
+    """F19: as long as a seat may move its deadline is not before now, in the view and in the heartbeat, however late the sweep is."""
+    playing = await Playing().open()
+    table = await playing.until("auction")
+    late = deadline(table) + 7_800
+    for now, given_back, ends in ((late, 0, late), (late, 25_000, deadline(table) + 25_000), (BEGAN, 0, deadline(table))):
+        since = []
+        reader = Reader(playing.tables, PublicCodec(KEYS), lambda now=now: now, lambda began, g=given_back, s=since: s.append(began) or g)
+        assert (await reader.now(TABLE_ID, token("ann")))["clock"]["deadline"] == ends
+        assert (await told(reader, None))[0]["clock"]["deadline"] == ends
+        assert msgspec.json.decode((await reader.heartbeat(TABLE_ID, None)(table.revision)).data)["deadline"] == ends
+        assert set(since) == {table.turn_began}
+
+
+async def test_f19_a_turn_of_the_past_ended_when_it_did():
+    """F19: in a view of long ago, and in that of a spectator who is late, the deadline is what it was; their heartbeat says none."""
+    playing = await Playing(target=40, terms={"spectators": {"allowed": True, "delay_deals": 1}}).open()
+    then = await playing.until("auction")
+    await playing.until("auction", deal=2)
+    head = (await playing.until("auction", deal=3)).revision
+    reader = Reader(playing.tables, PublicCodec(KEYS), lambda: playing.now + 100_000, lambda _: 5_000)
+    assert (await told(reader, token("ann"), then.revision))[0]["clock"]["deadline"] == deadline(then)
+    late = await reader.now(TABLE_ID, None)
+    assert late["clock"]["deadline"] is None or late["clock"]["deadline"] < playing.now
+    assert "deadline" not in msgspec.json.decode((await reader.heartbeat(TABLE_ID, None)(head)).data)
+    assert "deadline" in msgspec.json.decode((await reader.heartbeat(TABLE_ID, token("ann"))(head)).data)
+
+
 async def test_a_heartbeat_carries_the_cursor_and_notices_a_silent_stream():
     """A stream that has not shown by the next heartbeat what the log had at the last one is ended, so that its client resumes."""
     playing = await Playing().open()
-    heartbeat = reader_of(playing).heartbeat(TABLE_ID)
-    shown = (await playing.table()).revision
-    assert msgspec.json.decode((await heartbeat(shown)).data) == {"revision": shown, "at": BEGAN}
+    heartbeat = reader_of(playing).heartbeat(TABLE_ID, None)
+    table = await playing.table()
+    shown = table.revision
+    assert msgspec.json.decode((await heartbeat(shown)).data) == {"revision": shown, "at": BEGAN, "deadline": deadline(table)}
     await playing.step()
     await heartbeat(shown)  # a commit of just now may still be on its way
     with pytest.raises(MissedCommit):
