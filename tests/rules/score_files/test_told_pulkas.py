@@ -22,6 +22,7 @@ from tests.rules.score_files.told_pulkas import GOLDEN, NAMES, SOCHI, TEXTS, tex
 from tests.rules.scoring.test_scoring_properties import CONVENTIONS, pulkas
 
 LATIN = re.compile(r"[A-Za-z]+")
+SIGNED = re.compile(r"[+−][0-9]+(?:/[0-9]+)?")
 SIX = {"declarer": 0, "contract": "6S", "calls": [None, "whist", "pass"], "tricks": [6, 2, 2]}
 INFRACTIONS = [
     Infraction("3.2.17", 0),
@@ -46,7 +47,10 @@ def test_no_latin_letter_is_left_in_russian(
     irregular: list[Infraction],
     names: list[str] | None,
 ) -> None:
-    """Explanation and comparison of any pulka, fines and rulings of ours among its deals, have not one Latin letter in Russian."""
+    """Explanation and comparison of any pulka, fines and rulings of ours among its deals, have not one Latin letter in Russian.
+
+    Line for line they say the same amounts as in English.
+    """
     convention, target, outcomes, standing = pulka
     players = standing.sheet.players
     deals, start = [], standing
@@ -60,8 +64,10 @@ def test_no_latin_letter_is_left_in_russian(
         deals.append(ScoredDeal(told, entries, standing, after))
         standing = after
     whole = Scored(convention, players, target, None, start, tuple(deals), None if names is None else tuple(names[:players]))
-    lines = [*explained(whole, "ru"), *compared_lines(what_if(as_played(whole), other), "ru")]
-    assert [line for line in lines if LATIN.search(line)] == []
+    compared = what_if(as_played(whole), other)
+    russian, english = ([*explained(whole, lang), *compared_lines(compared, lang)] for lang in ("ru", "en"))
+    assert [line for line in russian if LATIN.search(line)] == []
+    assert list(map(SIGNED.findall, russian)) == list(map(SIGNED.findall, english))
 
 
 @pytest.mark.parametrize("lang", ["en", "ru"])
