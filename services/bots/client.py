@@ -11,6 +11,8 @@ from typing import Any, Final
 import httpx
 import msgspec
 
+from shared.web.unanswered import why_unanswered
+
 NDJSON: Final = "application/x-ndjson"
 _PATIENCE: Final = 30.0  # seconds for which a server that is away is asked again: longer than the restart of any part takes
 _FIRST_WAIT: Final = 0.1  # seconds before the first repetition; doubled each time, so that a short gap costs little
@@ -27,21 +29,6 @@ class ApiProblem(Exception):
     def __init__(self, status: int, code: str, detail: str, revision: int | None = None) -> None:
         super().__init__(f"{code}: {detail}")
         self.status, self.code, self.detail, self.revision = status, code, detail, revision
-
-
-_UNANSWERED: Final[tuple[tuple[type[Exception], str], ...]] = (  # the first that fits
-    (httpx.ConnectTimeout, "no connection in time"),
-    (httpx.ConnectError, "nothing answers there"),
-    (httpx.TimeoutException, "no answer in time"),
-    (httpx.UnsupportedProtocol, "no address of a server"),
-    (httpx.InvalidURL, "no address of a server"),
-    (httpx.TransportError, "the connection broke off"),
-)
-
-
-def why_unanswered(wrong: Exception) -> str:
-    """What came of asking a server over HTTP, in words for a person who knows nothing of the library that met it."""
-    return next((said for kind, said in _UNANSWERED if isinstance(wrong, kind)), "it cannot be asked")
 
 
 class ApiUnreachable(Exception):

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import click
 
-from services.bots.client import why_unanswered
 from services.cli.embedded.home import Home
 from shared.web.service import ServersUnreachable
 from shared.web.settings import home_of, read_settings, variable
+from shared.web.unanswered import why_unanswered
 
 BY_DEFAULT: Final = "[default: the port of PULKA_PORT on this machine, else the `pulka up` that runs in PULKA_HOME]"
 

@@ -10,7 +10,6 @@ from typing import Any, Final
 import httpx
 import msgspec
 
-from services.bots.client import why_unanswered
 from services.cli.operator.connections import told_in_words
 from services.ledger.books import Books
 from services.ledger.desk.readers import Readers
@@ -21,6 +20,7 @@ from shared.projections.versions.versions import Versions
 from shared.web.paging import from_cursor
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, home_of, variable
+from shared.web.unanswered import why_unanswered
 
 TIMEOUT: Final = httpx.Timeout(30.0, connect=5.0)  # a part takes milliseconds, and the longest wait is for a server under load
 TRIES: Final = 5  # connections to a server that goes away in the middle, each from where the one before got to

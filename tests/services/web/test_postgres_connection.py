@@ -10,10 +10,10 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 import pytest
 
-from services.bots.client import why_unanswered
 from shared.web.postgres_connection import AWAY, postgres_started, why_away
 from shared.web.service import ServersUnreachable
 from shared.web.settings import Settings
+from shared.web.unanswered import why_unanswered
 
 RECOVERS = b"SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0"  # cannot_connect_now, as the server says it
 NO_TLS = b"N"  # the answer to a client that asks for TLS first
