@@ -178,10 +178,11 @@ class Ledger:
         refused = self._unsigned()
         keeper = self._books.beside
         ratings = keeper.health() if isinstance(keeper, RatingKeeper) else {"status": "down", "reason": "being_filled"}
-        well = log and books["status"] == ratings["status"] == "ok" and refused is None and archive is None
+        trouble = self._log.trouble()
+        well = log and trouble is None and books["status"] == ratings["status"] == "ok" and refused is None and archive is None
         return {
             "status": "down" if not postgres or books["status"] == "down" else "ok" if well else "degraded",
-            "log": "connected" if log else "away",
+            "log": (trouble or "connected") if log else "away",
             "durability": self._log.durability(),
             "postgres": "connected" if postgres else "away",
             "books": books,

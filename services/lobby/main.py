@@ -110,10 +110,12 @@ class Lobby:
             return {"status": "down", "reason": "not started"}
         log, postgres = self._log.connected(), await self._database.answers()
         rows, progress = self._projector.health(), self._progress.health()
-        well = postgres and rows["status"] == progress["status"] == "ok"
+        trouble = self._log.trouble()
+        well = postgres and trouble is None and rows["status"] == progress["status"] == "ok"
         return {
             "status": "down" if not log else "ok" if well else "degraded",
             "log": log,
+            "log_trouble": trouble,
             "durability": self._log.durability(),
             "postgres": postgres,
             "rows": rows,

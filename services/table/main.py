@@ -120,11 +120,11 @@ class _Run:
             return {"status": "down", "reason": "not started"}
         openings = self._openings.health()
         connected = self._log.connected()
-        skew = self._clocks.skew()
-        well = connected and self._clocks.state in {"sweeping", "standby"} and openings["status"] == "ok" and not skew
+        sweeps, skew, trouble = self._clocks.state in {"sweeping", "standby"}, self._clocks.skew(), self._log.trouble()
+        well = connected and trouble is None and sweeps and not skew and openings["status"] == "ok"
         return {
             "status": "ok" if well else "degraded" if connected else "down",
-            "log": "connected" if connected else "away",
+            "log": (trouble or "connected") if connected else "away",
             "durability": self._log.durability(),
             "clocks": self._clocks.state,
             **({"clock_skew": skew} if skew else {}),

@@ -16,6 +16,8 @@ from shared.eventlog.port import (
     FOLLOW_BATCH,
     HEARTBEAT_SECONDS,
     MAX_COMMIT_BYTES,
+    NO_ACK,
+    STORAGE_FULL,
     CommitTooLarge,
     Conflict,
     OutcomeUnknown,
@@ -70,6 +72,8 @@ class JetStreamLog:
         self._reader = Reader(connection, namespace)
         self._live = Live(connection, namespace, self._reader)
         self._writers: dict[str, GroupCommit] = {}
+        self._troubles: dict[str, str] = {}  # by stream, from its last append that failed on to the next that was stored
+        connection.on_reconnected.append(self._troubles.clear)  # a server that was started anew has to be tried anew
 
     async def append(self, address: Address, data: bytes, expected: int) -> Stored:
         """See `EventLog.append`."""
@@ -81,7 +85,7 @@ class JetStreamLog:
         attempts = _Attempts(self._append_seconds)
         while True:
             try:
-                sequence = await self._writer(address).store(self._namespace.subject(address), data, expected)
+                sequence = await self._try(address, data, expected)
                 return Stored(address, address.stream, sequence, own.revision, data)
             except ApiError as refused:
                 self._weigh(refused, attempts)
@@ -98,6 +102,21 @@ class JetStreamLog:
                 if found is not None:
                     return found
             await attempts.pause()
+
+    async def _try(self, address: Address, data: bytes, expected: int) -> int:
+        """One try, after which it is known whether the stream takes commits. Returns the sequence, and raises what the server answers."""
+        try:
+            sequence = await self._writer(address).store(self._namespace.subject(address), data, expected)
+        except ApiError as refused:
+            if refused.err_code in FULL:
+                self._troubles[address.stream] = STORAGE_FULL
+            raise
+        except Unanswered:
+            if self._connection.is_connected:
+                self._troubles[address.stream] = NO_ACK
+            raise
+        self._troubles.pop(address.stream, None)
+        return sequence
 
     @staticmethod
     def _weigh(refused: ApiError, attempts: _Attempts) -> None:
@@ -161,6 +180,10 @@ class JetStreamLog:
     def connected(self) -> bool:
         """See `EventLog.connected`."""
         return self._connection.is_connected and not self._connection.is_closed
+
+    def trouble(self) -> str | None:
+        """See `EventLog.trouble`."""
+        return max(self._troubles.values(), default=None)  # of several the refusal, which is sure
 
     def durability(self) -> str:
         """See `EventLog.durability`: a client cannot see how often a server syncs, so the word of whoever set it up is taken."""

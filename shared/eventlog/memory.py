@@ -171,6 +171,10 @@ class MemoryLog:
         """See `EventLog.connected`."""
         return self._connected
 
+    def trouble(self) -> str | None:
+        """See `EventLog.trouble`: memory that is full says so each time."""
+        return None
+
     def durability(self) -> str:
         """See `EventLog.durability`: memory promises none."""
         return "unverified"

@@ -15,6 +15,10 @@ FOLLOW_BATCH: Final = 500  # commits a batch: one database transaction of a proj
 HEARTBEAT_SECONDS: Final = 2.0  # `follow` promises a sign of life every five seconds; two leave room for a slow loop
 
 
+STORAGE_FULL: Final = "storage_full"  # a trouble: the log refuses commits
+NO_ACK: Final = "no_ack"  # a trouble: the log answers, and acknowledges no commit
+
+
 class Stored(msgspec.Struct, frozen=True):
     """One commit as it lies in the log. `sequence` counts within `stream`; `revision` within the aggregate, from 1; 0: it is no commit."""
 
@@ -118,6 +122,10 @@ class EventLog(Protocol):
 
     def connected(self) -> bool:
         """Whether the log can be asked now; answers at once."""
+        ...
+
+    def trouble(self) -> str | None:
+        """Why appends fail though the log answers: `storage_full`, `no_ack` (its disk may be full); None when the last ones were stored."""
         ...
 
     def durability(self) -> str:

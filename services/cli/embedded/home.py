@@ -40,6 +40,7 @@ class Home:
         self.run = self.path / "run"
         self.logs = self.path / "logs"
         self.nats = self.path / "nats"
+        self.log = self.nats / "jetstream"  # NATS names it so, and makes it at its first start
         self.postgres = self.path / "postgres"
         self._address = self.run / "address"
         self._lock: int | None = None
@@ -83,6 +84,11 @@ class Home:
         finally:
             os.close(lock)
         return False
+
+    @property
+    def has_log(self) -> bool:
+        """Whether NATS ever wrote here; a volume that is mounted at HOME/nats may hold anything else."""
+        return self.log.exists()
 
     def tell_address(self, url: str) -> None:
         """Leave word of where the API answers, for the commands beside it; it counts as long as the home is held."""

@@ -35,7 +35,7 @@ def ensure_keys(home: Home, master_keys: Path | None = None, signing_key: Path |
     for own, given, create in ((files.master_keys, master_keys, MasterKeys.create), (files.signing_key, signing_key, SigningKey.create)):
         if given is not None:
             continue
-        if not home.nats.exists():
+        if not home.has_log:
             if own.exists() and own.stat().st_size == 0:
                 own.unlink()  # a full disk, or a kill, in the middle of the first start
             if not own.exists():

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
-import shutil
 import signal
 import socket
 
 from services.cli.embedded.account import Account
 from services.cli.embedded.binaries import Binaries
-from services.cli.embedded.home import LEAST_FREE, Home, password, write_private
+from services.cli.embedded.home import Home, password, write_private
+from services.cli.embedded.log_room import LEAST_ROOM, LogRoom, room_of
 from services.cli.embedded.process import Server
+from shared.web.service import CannotStart
 
 GLANCE_SECONDS = 0.2  # for one look whether it answers; on loopback an answer takes a millisecond
 STOP = ((signal.SIGTERM, 0.5),)  # it has nothing to finish: every append is synced already; then SIGKILL
@@ -24,12 +25,15 @@ def nats_url(home: Home, port: int, user: str) -> str:
 
 
 def nats_server(home: Home, binaries: Binaries, account: Account, port: int) -> Server:
-    """Write the configuration for `port` and say how the server is run."""
+    """Write the configuration for `port` and say how the server is run. Raises `CannotStart` when the log has no room to grow."""
     home.nats.mkdir(mode=0o700, exist_ok=True)
     account.own(home.nats)
+    room = room_of(home)
+    if room.left < LEAST_ROOM:
+        raise CannotStart(f"disk full: the log in {home.nats} has room for {room.megabytes} MB more, {LEAST_ROOM >> 20} MB are needed")
     name = f"pulka-{secrets.token_hex(4)}"  # a new one each time: the answer on this port is then surely our server's
     configuration = home.run / "nats.conf"
-    write_private(configuration, _configuration(home, port, name))
+    write_private(configuration, _configuration(home, port, name, room))
     account.own(home.run)
     account.own(configuration)
     return Server(
@@ -44,10 +48,8 @@ def nats_server(home: Home, binaries: Binaries, account: Account, port: int) -> 
     )
 
 
-def _configuration(home: Home, port: int, name: str) -> str:
+def _configuration(home: Home, port: int, name: str, room: LogRoom) -> str:
     denied = ", ".join(json.dumps(f"$JS.API.{request}.>") for request in SERVICE_MAY_NOT)
-    used = sum(path.stat().st_size for path in home.nats.rglob("*") if path.is_file())
-    room = used + max(0, shutil.disk_usage(home.nats).free - LEAST_FREE)  # refuses appends before the disk itself is full
     return f"""# Written anew at each start.
 host: "127.0.0.1"
 port: {port}
@@ -55,7 +57,7 @@ server_name: {json.dumps(name)}
 jetstream {{
   store_dir: {json.dumps(str(home.nats), ensure_ascii=False)}
   sync_interval: always
-  max_file_store: {room}
+  max_file_store: {room.limit}
 }}
 feature_flags {{
   js_ack_fc_v2: false

@@ -16,6 +16,8 @@ from services.cli.embedded.account import Account, choose_account
 from services.cli.embedded.binaries import Binaries, find_binaries
 from services.cli.embedded.home import Home, Ports, free_port, load_ports, save_ports
 from services.cli.embedded.keys import KeyFiles, ensure_keys
+from services.cli.embedded.log_keeper import LogKeeper
+from services.cli.embedded.log_room import LogRoom, room_of
 from services.cli.embedded.nats_server import nats_server, nats_url
 from services.cli.embedded.postgres_server import postgres_dsn, postgres_server
 from services.cli.embedded.process import Child, Server, end_orphan
@@ -37,8 +39,9 @@ class EmbeddedServers:
     """A context: entered, the servers answer; left, they are gone. Start it from the main thread.
 
     `nats`, `postgres`: which of the two are wanted.
-    `master_keys`, `signing_key`: key files to use instead of HOME's. `watch()` restarts what dies for as long
-    as it is awaited; without it a dead server stays dead until `revive()`. Entering raises `CannotStart` with one line for a person.
+    `master_keys`, `signing_key`: key files to use instead of HOME's. `watch()` restarts what dies, and a log that met a full disk once
+    there is room, for as long as it is awaited; without it a dead server stays dead until `revive()`. Entering raises `CannotStart` with
+    one line for a person.
     """
 
     keys: KeyFiles
@@ -55,6 +58,7 @@ class EmbeddedServers:
             self._makers["postgres"] = postgres_server
         self._children: dict[str, Child] = {}
         self._ports = Ports()
+        self._keeper: LogKeeper | None = None
 
     @property
     def home(self) -> Path:
@@ -65,6 +69,11 @@ class EmbeddedServers:
     def logs(self) -> Path:
         """The folder of the servers' logs, and of the services'."""
         return self._home.logs
+
+    @property
+    def log_room(self) -> LogRoom | None:
+        """How much the log could still take at its server's last start; None: it is not ours."""
+        return None if self._keeper is None else self._keeper.given
 
     @property
     def nats_url(self) -> str:
@@ -114,6 +123,8 @@ class EmbeddedServers:
             for name in self._makers:
                 self._settle(name, account, binaries)
             save_ports(self._home, self._ports)
+            if "nats" in self._makers:
+                self._keep_log(account, binaries)
         except BaseException:
             self.stop()
             raise
@@ -138,7 +149,20 @@ class EmbeddedServers:
         async with asyncio.TaskGroup() as group:
             for child in self._children.values():
                 group.create_task(_keep_alive(child))
+            if self._keeper is not None:
+                group.create_task(self._keeper.watch())
             await asyncio.Event().wait()  # with no server of our own too
+
+    def _keep_log(self, account: Account, binaries: Binaries) -> None:
+        """From now on `watch` starts NATS anew when there is room again for a log that had none."""
+        child = self._children["nats"]
+
+        def renew() -> None:
+            child.stop()  # whatever comes next, `_keep_alive` starts it
+            child.server = nats_server(self._home, binaries, account, self._ports.nats)
+            child.launch()
+
+        self._keeper = LogKeeper(child.server.log, room_of(self._home), lambda: room_of(self._home), renew)
 
     def _pid_file(self, name: str) -> Path:
         return self._home.run / f"{name}.pid"

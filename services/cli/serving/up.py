@@ -11,6 +11,7 @@ import msgspec
 
 from services.cli.console.logs import log_file, log_to
 from services.cli.embedded import EmbeddedServers
+from services.cli.embedded.log_room import SMALL_ROOM
 from services.cli.serving.composition import SERVICES, require_reachable, serve
 from services.cli.serving.process import listen, stand_by
 from shared.web.service import CannotStart
@@ -93,6 +94,8 @@ def _complete(settings: Settings, servers: EmbeddedServers, port: int) -> Settin
 
 def _say_ready(settings: Settings, servers: EmbeddedServers, *, as_json: bool) -> None:
     servers.tell_address(settings.url)
+    if servers.log_room is not None and servers.log_room.left < SMALL_ROOM:
+        click.echo(f"The log has room for {servers.log_room.megabytes} MB more: its volume is small or nearly full.", err=True)
     if as_json:
         ready = {
             "url": settings.url,

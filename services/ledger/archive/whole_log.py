@@ -71,6 +71,10 @@ class WholeLog:
         """See `EventLog.connected`."""
         return self._log.connected()
 
+    def trouble(self) -> str | None:
+        """See `EventLog.trouble`."""
+        return self._log.trouble()
+
     def durability(self) -> str:
         """See `EventLog.durability`."""
         return self._log.durability()
