@@ -11,6 +11,7 @@ from litestar.enums import MediaType
 from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath
 
+from shared.web.headers import listed
 from shared.web.problems import TITLES, Problem
 from shared.web.service import Service
 
@@ -24,7 +25,7 @@ def front_routes(services: Sequence[Service]) -> list[HTTPRouteHandler]:
     async def index(request: Request[Any, Any, Any]) -> Response[Any]:
         operations = _operations(request.app.openapi_schema.to_schema())
         links = {"openapi": "/schema/openapi.json", "health": "/health", "metrics": "/metrics"}
-        if "text/html" in request.headers.get("accept", ""):
+        if "text/html" in (listed(request, "accept") or ""):
             return Response(_page(operations, links), media_type=MediaType.HTML)
         names = [service.name for service in services]
         return Response({"name": "pulka", "services": names, **links, "operations": [f"{method} {path}" for method, path, _ in operations]})

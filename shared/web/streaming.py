@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Annotated, Any, Final
@@ -22,6 +23,7 @@ from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import Receive, Scope, Send
 
 from shared.web.auth import Caller
+from shared.web.headers import listed
 from shared.web.problems import Problem, malformed, unavailable
 
 SSE: Final = "text/event-stream"
@@ -32,6 +34,8 @@ QUEUE: Final = 256  # frames a client may lag behind its reader; a deal has abou
 STREAMS_A_TOKEN: Final = 16  # a few windows on a few tables
 STREAMS_AN_ADDRESS: Final = 128  # spectators without a token, many of whom may share one address
 _PIECE: Final = 64  # frames joined into one write, so that history does not cost a system call a frame
+
+_REVISION: Final = re.compile(r"0|[1-9][0-9]{0,17}")  # one spelling a number; 18 digits stay within 64 bits
 
 log = structlog.get_logger("web")
 
@@ -75,7 +79,7 @@ def resume_after(
     name, text = ("Last-Event-ID", last_event_id) if last_event_id is not None else ("after", after)
     if text is None:
         return None
-    if not (text.isascii() and text.isdecimal() and len(text) <= 18):  # 18 digits stay within 64 bits
+    if _REVISION.fullmatch(text) is None:
         raise malformed(name, "must be a revision: a whole number, not negative")
     return int(text)
 
@@ -112,7 +116,7 @@ class Streams:
         Raises 429 over the limit, 406 for an `Accept` without either form, 503 while stopping. An exception of `frames` ends the stream:
         the client comes back with its cursor and gets a proper answer.
         """
-        encode = negotiate(request.headers.get("accept"))
+        encode = negotiate(listed(request, "accept"))
         if self.closing.is_set():
             raise unavailable("This process is stopping.")
         owner, limit = self._owner(request, caller)

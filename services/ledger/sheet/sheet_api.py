@@ -29,6 +29,7 @@ from shared.rules.score_files.what_if import Compared, what_if
 from shared.rules.score_files.what_if_document import what_if_document
 from shared.rules.scoring.sheet_document import SheetDocument, read_sheet
 from shared.web.auth import Caller
+from shared.web.headers import listed
 
 HEADERS: Final = {
     "Vary": "Accept, Accept-Language, Authorization",
@@ -62,8 +63,8 @@ def sheet_routes(desk: Callable[[], Desk], names: Names = nobody) -> list[HTTPRo
         lang: FromQuery[str | None] = None,
         at_least: FromQuery[str | None] = None,
     ) -> Response[Any]:
-        form = form_wanted(request.headers.get("accept"))
-        language = language_wanted(lang, request.headers.get("accept-language"))
+        form = form_wanted(listed(request, "accept"))
+        language = language_wanted(lang, listed(request, "accept-language"))
         async with desk().table(table_id, viewer, at_least) as (connection, seen):
             chosen = await sections.chosen(connection, seen.sight, section)
             played = await score_sheet.read(connection, table_id, chosen.last_deal, after=chosen.section.deals_before)

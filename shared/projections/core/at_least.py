@@ -7,10 +7,12 @@ Nothing polls.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from typing import Final
 
 WAIT_S: Final = 2.0  # seconds a reader waits: many times the usual lag of milliseconds, and less than a client's patience
+_SEQUENCE: Final = re.compile(r"0|[1-9][0-9]{0,17}")  # one spelling a number; 18 digits fit a bigint
 
 
 class UnknownPosition(ValueError):
@@ -54,7 +56,7 @@ class AtLeast:
     def parse(self, position: str) -> tuple[str, int]:
         """Stream and sequence of a position. Raises `UnknownPosition`."""
         stream, colon, digits = position.rpartition(":")
-        if not colon or stream not in self._reached or not (digits.isascii() and digits.isdecimal()) or len(digits) > 18:  # fits a bigint
+        if not colon or stream not in self._reached or _SEQUENCE.fullmatch(digits) is None:
             raise UnknownPosition(position)
         return stream, int(digits)
 

@@ -71,13 +71,20 @@ async def test_the_cursor(served, source, headers, query):
     assert answer.text == '{"frame":"commit","revision":2}\n'
 
 
-@pytest.mark.parametrize("after", ["-1", "x", "1.5", "", "٣", "9" * 30])
+@pytest.mark.parametrize("after", ["-1", "x", "1.5", "", "٣", "9" * 30, "05", "+1"])  # F12
 async def test_a_cursor_that_cannot_be_read(served, after):
     """A malformed cursor is 400, in the query and in the header."""
     answer = await served.get("/stream", params={"after": after})
     assert (answer.status_code, answer.json()["path"]) == (400, "after")
     answer = await served.get("/stream", headers={"Last-Event-ID": after.encode()})
     assert (answer.status_code, answer.json()["path"]) == (400, "Last-Event-ID")
+
+
+async def test_an_accept_on_two_lines_is_one_list(served, source):
+    """F15: a header that is a list may come twice, and the first line does not win (RFC 9110, 5.3)."""
+    await source.frames.put(None)
+    answer = await served.get("/stream", headers=[("Accept", "text/csv"), ("Accept", "application/x-ndjson")])
+    assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, "application/x-ndjson")
 
 
 async def test_an_accept_without_either_form(served):

@@ -217,7 +217,7 @@ async def test_at_least_waits_and_gives_up(site, log, projector):
     early = await site.get(f"/tables/{played.id}/sheet", at_least=f"{stream}:{int(sequence) + 1}")
     assert (early.status_code, early.json()["code"]) == (503, "unavailable")
     assert early.headers["retry-after"]
-    for bad in ("", "LOBBY_0:1", "TABLE_0:-1", "x"):
+    for bad in ("", "LOBBY_0:1", "TABLE_0:-1", "TABLE_0:01", "x"):
         answer = await site.get(f"/tables/{played.id}/sheet", at_least=bad)
         assert (answer.status_code, answer.json()["path"]) == (400, "at_least")
 
