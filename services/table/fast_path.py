@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 import msgspec
 from litestar.enums import ScopeType
@@ -32,6 +32,8 @@ _NO_BODY: Final = b""
 
 _decode = msgspec.json.Decoder(cast("type[AnyMove]", AnyMove)).decode
 _encode = msgspec.json.Encoder().encode
+#: By kind of move: how many members its object has at least, `type` among them. Most moves have no more, and none of them twice then.
+_FEWEST: Final = {kind: 1 + sum(field.required for field in msgspec.structs.fields(kind)) for kind in get_args(AnyMove)}
 
 
 class Express:
@@ -92,6 +94,8 @@ def _move_in(message: HTTPReceiveMessage) -> AnyMove | None:
         wanted = _decode(body)
     except (msgspec.DecodeError, RecursionError):
         return None
+    if body.count(b":") == _FEWEST[type(wanted)] and b"\\" not in body:
+        return wanted  # each member that must be there is, and there is no colon for another
     return None if doubled(body) else wanted
 
 
