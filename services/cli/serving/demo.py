@@ -26,6 +26,7 @@ from services.cli.serving.temporary_server import own_server
 from shared.rules.convention.options import PRESETS
 from shared.rules.language.documents import require_single
 from shared.rules.language.refusal import Malformed
+from shared.rules.scoring.settlement import minutes_to_play
 from shared.web.service import CannotStart, ServersUnreachable
 
 NAMES: Final = ("Anna", "Boris", "Clara", "Dmitri", "Elena")
@@ -99,7 +100,7 @@ def _convention(text: str) -> Any:
 
 def _ended_by_the_target(convention: Any) -> Any:
     """A preset that is played to a time ends by --target instead: nobody watches a demo for two hours. An object says how it ends."""
-    if not isinstance(convention, str) or convention not in PRESETS or not PRESETS[convention].ends_when.startswith("time:"):
+    if not isinstance(convention, str) or convention not in PRESETS or minutes_to_play(PRESETS[convention]) is None:
         return convention
     click.echo(f"{convention} is played to a time; here --target ends it", err=True)
     return {"preset": convention, "ends_when": "pool_sum"}

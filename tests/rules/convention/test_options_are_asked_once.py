@@ -10,7 +10,8 @@ from pathlib import Path
 from shared.rules.convention.options import AllPass, Convention
 from shared.rules.convention.sources import OPTION_SOURCES
 
-RULES = Path(__file__).parents[3] / "shared" / "rules"
+ROOT = Path(__file__).parents[3]
+RULES = ROOT / "shared" / "rules"
 OWN_ROOM = "convention"  # reads options to resolve a document and to say what contradicts, and decides nothing in a deal
 #: Reads beside the deciding module, with the reason.
 ALLOWED = {
@@ -30,7 +31,9 @@ def owner_of(node: ast.expr, names: dict[str, str]) -> str:
             return "Convention"
         case ast.Attribute(attr="all_pass", value=value) if owner_of(value, names) == "Convention":
             return "AllPass"
-        case ast.Call(func=ast.Name(id="resolve" | "from_document")):
+        case ast.Call(func=ast.Name(id="resolve" | "from_document") | ast.Attribute(attr="resolve" | "from_document")):
+            return "Convention"
+        case ast.Subscript(value=ast.Name(id="PRESETS")):
             return "Convention"
     return ""
 
@@ -63,11 +66,11 @@ def reads(tree: ast.AST, names: dict[str, str]) -> Iterator[str]:
         yield from reads(node, inner)
 
 
-def readers() -> dict[str, set[str]]:
-    """By option the modules of the rules that read it, outside the convention's own room."""
+def readers(under: Path = RULES) -> dict[str, set[str]]:
+    """By option the modules under a folder that read it, outside the convention's own room."""
     found: dict[str, set[str]] = defaultdict(set)
-    for path in sorted(RULES.rglob("*.py")):
-        place = path.relative_to(RULES).as_posix()
+    for path in sorted(under.rglob("*.py")):
+        place = path.relative_to(under).as_posix()
         if not place.startswith(f"{OWN_ROOM}/"):
             for option in reads(ast.parse(path.read_text()), {}):
                 found[option].add(place)
@@ -85,6 +88,14 @@ def test_each_option_is_asked_in_one_module() -> None:
     assert {place for place in whole if ("all_pass", place) not in ALLOWED} <= {
         place for option, places in found.items() if option.startswith("all_pass.") for place in places
     }
+
+
+def test_services_ask_the_rules() -> None:
+    """Outside the rules nobody reads an option for themselves; a preset's name and a version they may show."""
+    found = readers(ROOT / "services")
+    for folder in ("events", "eventlog", "projections", "web"):
+        found |= readers(ROOT / "shared" / folder)
+    assert found.keys() <= {"preset", "version"}
 
 
 def test_no_exception_is_left_over() -> None:
