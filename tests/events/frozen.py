@@ -25,8 +25,9 @@ from tests.events.played import play
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 GOLDEN = CORPUS / "language.json"
-KINDS = ("story", "court", "played", "played_dark", "drawn", "samples")
+KINDS = ("story", "court", "played", "played_dark", "played_version_2", "played_dark_version_2", "drawn", "samples")
 DARK_LOT = 3  # in whose deals somebody takes the talon in the dark, and somebody looks
+OUTBID_LOT = 13  # in whose deals a dark pass is outbid five times, by sevens and more
 Language = dict[str, dict[str, dict[str, dict[str, Any]]]]
 MODULE_PATH = re.compile(r"\b(?:[a-z_]+\.)+(?=[A-Z])")
 
@@ -101,6 +102,8 @@ def grow() -> None:
     pulkas = (
         ("played", play({"preset": "leningrad", "version": 1}, 4, 11, deals=4)[1]),
         ("played_dark", play({"preset": "classic", "version": 1}, 4, DARK_LOT, deals=6)[1]),
+        ("played_version_2", play({"preset": "leningrad", "version": 2}, 4, 11, deals=4)[1]),
+        ("played_dark_version_2", play({"preset": "classic", "version": 2}, 4, OUTBID_LOT, deals=6)[1]),
         ("drawn", play({"preset": "sochi", "version": 1}, 3, 11, deals=0, seating="drawn")[1]),
     )
     for kind, told in (("story", story.whole()), ("court", court_story.whole()), *pulkas):

@@ -9,14 +9,15 @@ from functools import reduce
 import msgspec
 import pytest
 
-from shared.events.catalogue import LANGUAGE
+from services.ledger.audit.rules_check import move_behind
+from shared.events.catalogue import LANGUAGE, encode_event
 from shared.events.chain import verify_chain
 from shared.events.commit import SCHEMA, decode
 from shared.events.deal_proof import verify_deals
 from shared.events.upcast import STEPS, NewerSchema, current
-from shared.rules.language.game_events import CardPlayed, Event
-from shared.rules.pulka import decider as match
-from shared.rules.pulka.decider import Pulka
+from shared.rules.language.game_events import CardPlayed, DealStarted, Event, PulkaOpened
+from shared.rules.pulka import decider as pulkas
+from shared.rules.pulka.decider import Pulka, StartDeal
 from tests.events import frozen, story
 
 GOLDEN = json.loads(frozen.GOLDEN.read_text())
@@ -93,9 +94,28 @@ def test_every_version_ever_written_folds(name):
     commits = [decode(data) for data in lying]
     assert all(report.verified for report in verify_deals(commits))
     events = [event for commit in commits for event in story.CODEC.open(commit)]
-    pulka = reduce(match.evolve, events, Pulka(table_id=story.TABLE.id))
+    pulka = reduce(pulkas.evolve, events, Pulka(table_id=story.TABLE.id))
     started = [event for event in events if type(event).__name__ == "DealStarted"]
-    assert (pulka.number, match.phase(pulka)) == (len(started), "between_deals")
+    assert (pulka.number, pulkas.phase(pulka)) == (len(started), "between_deals")
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_every_version_ever_written_is_decided_as_it_was(name):
+    """Decision 28: each move of the corpus, decided anew by the version of its pulka's convention, makes the events that were stored."""
+    commits = [decode(entry["commit"].encode()) for entry in frozen.lines(name)]
+    pulka = Pulka(table_id=story.TABLE.id)
+    for commit in commits:
+        events = story.CODEC.open(commit)
+        match events[0]:
+            case PulkaOpened():
+                decided = events
+            case DealStarted(number=number, server_seed=seed):
+                decided = pulkas.start_deal(pulka, StartDeal(number, seed))
+            case first:
+                decided = pulkas.decide(pulka, *move_behind(first), commit.at)
+        assert list(map(encode_event, decided)) == list(map(encode_event, events)), commit.revision
+        pulka = reduce(pulkas.evolve, events, pulka)
+    assert pulka.convention.version == (2 if "_version_2_" in name else 1)
 
 
 def test_schema_0_named_no_player_of_a_card():
