@@ -240,7 +240,10 @@ class Aggregates(Generic[S, E]):
         self._remember(folded)
         if revision != folded.loaded.revision:
             records = await self._log.read(folded.loaded.address, until=folded.loaded.sequence)
-            folded = self._advance_guarded(self._empty(folded.loaded.address), [one for one in records if one.revision <= revision])
+            so_far = [one for one in records if one.revision <= revision]
+            if records and not so_far:  # what is there now stands alone: the rest is in an archive
+                return None
+            folded = self._advance_guarded(self._empty(folded.loaded.address), so_far)
         committed = _last(folded)
         if committed.loaded.revision != revision:
             return None
