@@ -312,11 +312,16 @@ def _with_head(headers: dict[str, str] | None) -> dict[str, str]:
     }
 
 
+_MISSING = re.compile(r"Missing required \w+ parameter '(?P<name>[^']*)'")  # as Litestar says it, by the client's name
+
+
 def _invalid_parameter(wrong: ValidationException, called: Mapping[str, str]) -> Problem:
     """Litestar names the argument in `extra`, which the client knows as `called` says; a missing body is called `data` there."""
     first = wrong.extra[0] if isinstance(wrong.extra, list) and wrong.extra else {}
     told: Mapping[str, Any] = first if isinstance(first, dict) else {}
     if told.get("key") == "data":
         return malformed("", "a body is needed")
+    if not told and (missing := _MISSING.match(wrong.detail)):
+        return malformed(missing["name"], "is required")
     name = str(told.get("key", ""))
     return malformed(called.get(name, name), str(told.get("message", "cannot be read")))

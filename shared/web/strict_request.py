@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 from litestar import Request, Response
-from litestar.exceptions import InternalServerException
+from litestar.exceptions import InternalServerException, NotFoundException
 from litestar.types import Scope
 
 from shared.rules.language.documents import require_single
@@ -24,6 +24,7 @@ _SINGLE: Final = {
     name.lower().encode(): name
     for name in ("Host", "Authorization", "Content-Length", "Content-Type", "Idempotency-Key", "If-Match", "Last-Event-ID")
 }
+_NOT_THERE: Final = frozenset({"/schema", "/schema/{path}"})  # where Litestar would answer with a page of its own that there is nothing
 
 
 class StrictRequest(Request[Any, Any, Any]):
@@ -76,6 +77,8 @@ async def in_good_order(request: Request[Any, Any, Any]) -> Response[None] | Non
     """
     _require_single_headers(request.scope)
     _require_text(request.scope)
+    if request.scope["path_template"] in _NOT_THERE:
+        raise NotFoundException
     if request.method == "OPTIONS":
         return answer_to_options(request)
     known = parameters_of(request.route_handler)

@@ -57,6 +57,11 @@ async def numbers(
     return {"number": number, "from": since, "limit": limit}
 
 
+@get("/needed")
+async def needed(given: Annotated[int, QueryParameter(name="of")]) -> int:
+    return given
+
+
 @post("/numbers/{number:int}")
 async def counted(number: FromPath[int]) -> dict[str, Any]:
     return {"number": number}
@@ -161,7 +166,7 @@ def app(master, health, source):
         return health
 
     provided = {"source": Provide(lambda: source, sync_to_thread=False)}
-    handlers = [echo, numbers, counted, hang, hang_with_a_command, key, who, mine, trouble, stream]
+    handlers = [echo, needed, numbers, counted, hang, hang_with_a_command, key, who, mine, trouble, stream]
     routes = Router("/", route_handlers=handlers, dependencies=provided)
     service = Service(name="small", start=nothing, stop=nothing, health=told, routes=[routes])
     return application.build([service], Settings(master_keys_file=str(master[1])))

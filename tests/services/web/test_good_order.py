@@ -63,6 +63,19 @@ async def test_whole_numbers_are_taken(client):
     await refused(await client.get("/numbers/17?limit=201"), "limit")
 
 
+async def test_a_number_that_is_needed_is_named(client):
+    """F13: a parameter that is missing is named as the client would have written it."""
+    await refused(await client.get("/needed"), "of")
+    assert (await client.get("/needed?of=3")).json() == 3
+
+
+@pytest.mark.parametrize("path", ["/schema", "/schema/none", "/schema/none.json"])
+async def test_where_there_is_nothing_a_problem_says_so(client, path):
+    """Whatever library answers there."""
+    for answer in (await client.get(path), await client.options(path)):
+        assert (answer.status_code, answer.headers["content-type"], answer.json()["code"]) == (404, "application/problem+json", "not_found")
+
+
 @pytest.mark.parametrize("name", ["Authorization", "Idempotency-Key", "If-Match", "Last-Event-ID", "Content-Type"])
 @pytest.mark.parametrize("second", ["a", "b"])
 async def test_a_header_that_says_one_thing_comes_once(client, name, second):
