@@ -262,9 +262,9 @@ def _over(table: Table) -> Frame:
 
 
 def _require_history(loaded: Loaded[Table]) -> None:
-    """Of an archived table there is nothing to show here but that it was."""
+    """Of an archived table there is nothing to show here but that it was; who might look at it went with its history."""
     if loaded.state.archived:
-        raise refusal(ARCHIVED, loaded.revision)
+        raise refusal(ARCHIVED, None)
 
 
 def _released(deal: int, table: Table, viewer: Viewer) -> bool:

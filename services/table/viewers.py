@@ -31,7 +31,11 @@ def viewer_of(table: Table, caller: Caller | None) -> Viewer:
 
 
 def sees_now(table: Table, player: str) -> bool:
-    """Whether a player may see of `table` whatever has just happened: nothing of it is kept from them for a time, or for good."""
+    """Whether a player may see of `table` whatever has just happened: nothing of it is kept from them for a time, or for good. Of an
+    archived one nobody knows any more who might.
+    """
+    if table.archived:
+        return False
     return maker_of(table, player) is not None or (table.terms.open_to_all and not table.terms.spectators.delay_deals)
 
 
