@@ -15,6 +15,7 @@ from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.signing import Checkpoints, DailySigner, signing_key
 from services.ledger.books import Books
 from services.ledger.desk.desk import Desk
+from services.ledger.desk.player_names import LobbyNames
 from services.ledger.desk.readers import Readers
 from services.ledger.desk.table_api import table_routes
 from services.ledger.exports.export_api import export_routes
@@ -24,7 +25,6 @@ from services.ledger.own.switches import announce
 from services.ledger.players import rating_rows
 from services.ledger.players.players_api import rating_routes, stats_routes
 from services.ledger.players.rating_keeper import RatingKeeper
-from services.ledger.sheet.player_names import LobbyNames
 from services.ledger.sheet.sheet_api import sheet_routes
 from services.ledger.whists.statement_api import player_routes, statement_routes
 from shared.eventlog.jetstream import JetStreamLog
@@ -51,7 +51,7 @@ def create(settings: Settings) -> Service:
         *audit_routes(ledger.desk),
         *player_routes(ledger.desk),
         *statement_routes(ledger.desk),
-        *export_routes(ledger.desk),
+        *export_routes(ledger.desk, ledger.names),
         *proof_routes(ledger.proofs),
         *stats_routes(ledger.desk),
         *rating_routes(ledger.desk, ledger.ratings),

@@ -23,9 +23,10 @@ from services.cli.console.progress import how_far
 from services.cli.console.server_url import SERVER_URL
 from services.cli.operator.connections import completed
 from services.cli.operator.export_source import CONTROL, Fetch, control_in, from_database, from_server, whole
+from services.ledger.exports.export_columns import What
 from services.ledger.exports.export_files import FormName, NoSuchForm, NotInstalled, form_of
-from services.ledger.exports.export_forms import Form, Ndjson
-from services.ledger.exports.export_rows import PART, Place, What
+from services.ledger.exports.export_forms import Dialect, Form, Ndjson, Separator
+from services.ledger.exports.export_rows import PART, Place
 from shared.web.auth import Tokens, master_keys
 from shared.web.service import CannotStart
 from shared.web.settings import Settings, read_settings
@@ -42,6 +43,9 @@ LIFETIME: Final = 3600  # seconds: a whole club takes minutes
 @click.option(
     "--format", "form", type=click.Choice(get_args(FormName)), default="ndjson", show_default=True, help="csv, parquet: rows only."
 )
+@click.option("--separator", type=click.Choice(get_args(Separator)), default="comma", show_default=True, help="csv: between the columns.")
+@click.option("--bom", is_flag=True, help="csv: begin with the mark of UTF-8, as Excel wants it; what looks like a date is kept as text.")
+@click.option("--names", is_flag=True, help="With the players' names, as the lobby knows them now.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: standard output]")
 @click.option("--resume", is_flag=True, help="Go on with what an earlier run has left in FILE.part.")
 @click.option(
@@ -52,9 +56,20 @@ LIFETIME: Final = 3600  # seconds: a whole club takes minutes
 @click.option("--token", envvar="PULKA_TOKEN", help="Ask as whom it names.  [default: as the operator, with the keys of PULKA_HOME]")
 @click.option("--json", "as_json", is_flag=True, help="Tell by one JSON object what was written to --out.")
 def export(  # noqa: PLR0913 - a parameter an option
-    what: What, player: str | None, form: FormName, out: Path | None, url: str | None, token: str | None, *, resume: bool, as_json: bool
+    what: What,
+    player: str | None,
+    form: FormName,
+    separator: Separator,
+    out: Path | None,
+    url: str | None,
+    token: str | None,
+    *,
+    bom: bool,
+    names: bool,
+    resume: bool,
+    as_json: bool,
 ) -> None:
-    """Write all WHAT: sheet entries, deal records, score files, or statement lines.
+    """Write all WHAT: sheet entries, deal records, score files, statement lines, or the double entry.
 
     A file appears under its name when it is whole; until then FILE.part holds what is there, and --resume goes on with it.
     """
@@ -63,13 +78,17 @@ def export(  # noqa: PLR0913 - a parameter an option
         raise click.UsageError("--resume and --json need --out")
     if out is None and form == "parquet" and sys.stdout.isatty():
         raise click.UsageError("parquet is nothing to read in a terminal; give --out FILE")
-    writer = _writer(form, what, player)
+    dialect = Dialect(separator, bom)
+    writer = _writer(form, what, player, None if dialect == Dialect() else dialect)
     if player is not None and (not player or "\0" in player):
         raise click.BadParameter("no player is called so", param_hint="--player")
     if out is not None:
         _require_free(out, resume=resume)
     log_to(sys.stderr, "warning")
-    fetch = from_server(url, _token(settings, token), what, player) if url is not None else from_database(completed(settings), what, player)
+    if url is not None:
+        fetch = from_server(url, _token(settings, token), what, player, names=names)
+    else:
+        fetch = from_database(completed(settings), what, player, names=names)
     if out is None:
         _told_of_nobody(player, asyncio.run(_through(fetch, writer, sys.stdout.buffer)))
         return
@@ -89,10 +108,10 @@ def export(  # noqa: PLR0913 - a parameter an option
         click.echo(f"{out}: {counted(rows, 'row')}", err=True)
 
 
-def _writer(form: FormName, what: What, player: str | None) -> Form:
+def _writer(form: FormName, what: What, player: str | None, dialect: Dialect | None) -> Form:
     """What writes the rows down. Raises `BadParameter` for a form that they do not have, `CannotStart` for one that is not installed."""
     try:
-        return form_of(form, what, player, resumed=False)
+        return form_of(form, what, player, dialect, resumed=False)
     except NoSuchForm as wrong:
         raise click.BadParameter(str(wrong), param_hint="--format") from None
     except NotInstalled as missing:

@@ -12,10 +12,12 @@ import msgspec
 
 from services.cli.operator.connections import told_in_words
 from services.ledger.books import Books
+from services.ledger.desk.player_names import LobbyNames, nobody
 from services.ledger.desk.readers import Readers
 from services.ledger.exports import export_files, export_rows
+from services.ledger.exports.export_columns import What
 from services.ledger.exports.export_forms import Ndjson
-from services.ledger.exports.export_rows import Place, Scope, What
+from services.ledger.exports.export_rows import Place, Scope
 from shared.projections.versions.versions import Versions
 from shared.web.paging import from_cursor
 from shared.web.service import CannotStart, ServersUnreachable
@@ -56,11 +58,12 @@ def control_in(line: bytes) -> Control | None:
     return _decode(line) if line.startswith(CONTROL) else None
 
 
-def from_server(url: str, token: str | None, what: What, player: str | None) -> Fetch:
+def from_server(url: str, token: str | None, what: What, player: str | None, *, names: bool = False) -> Fetch:
     """Lines over HTTP. Raises `_BrokenOff` in the middle, `ServersUnreachable` before the first, `CannotStart` when it refuses."""
 
     async def fetch(cursor: str | None) -> AsyncGenerator[bytes, None]:
-        parameters = {name: value for name, value in (("player", player), ("cursor", cursor)) if value is not None}
+        given = (("player", player), ("cursor", cursor), ("names", "true" if names else None))
+        parameters = {name: value for name, value in given if value is not None}
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         begun = False
         try:
@@ -99,12 +102,16 @@ def _told(body: bytes, status: int) -> str:
         return str(status)
 
 
-def from_database(settings: Settings, what: What, player: str | None) -> Fetch:
+def from_database(settings: Settings, what: What, player: str | None, *, names: bool = False) -> Fetch:
     """Lines from the rows themselves: who may read the database may read all of it. Raises `ServersUnreachable`, `CannotStart`."""
     if not settings.postgres_dsn:
         raise CannotStart(f"give --url, or set {variable('postgres_dsn')}; no `pulka up` with a Postgres runs in {home_of(settings)}")
 
+    if names and not settings.lobby_url:
+        raise CannotStart(f"names are the lobby's: give --url, or set {variable('lobby_url')}")
+
     async def fetch(cursor: str | None) -> AsyncGenerator[bytes, None]:
+        known = LobbyNames(settings.lobby_url)
         readers = Readers(settings.postgres_dsn, Versions(Books.name, settings.namespace), Books.version)
         try:
             with told_in_words(settings):
@@ -113,12 +120,13 @@ def from_database(settings: Settings, what: What, player: str | None) -> Fetch:
                     place = await export_rows.beginning(connection) if cursor is None else from_cursor(cursor, Place)
                 form = Ndjson(what, player, resumed=cursor is not None)
                 scope = Scope(everything=True, player=player)
-                async with aclosing(export_files.written(readers.reading, what, scope, place, form)) as pieces:
+                async with aclosing(export_files.written(readers.reading, what, scope, place, form, known if names else nobody)) as pieces:
                     async for piece in pieces:
                         for line in piece.splitlines(keepends=True):
                             yield line
         finally:
             await readers.close()
+            await known.close()
 
     return fetch
 

@@ -15,9 +15,12 @@ from litestar.params import FromPath, FromQuery, QueryParameter
 from litestar.response import Stream
 
 from services.ledger.desk.desk import Desk, as_of
+from services.ledger.desk.player_names import Names, nobody
 from services.ledger.exports import export_rows
+from services.ledger.exports.export_columns import What
 from services.ledger.exports.export_files import FormName, NoSuchForm, NotInstalled, form_of, one_part, written
-from services.ledger.exports.export_rows import Place, Scope, What
+from services.ledger.exports.export_forms import Dialect, Separator
+from services.ledger.exports.export_rows import Place, Scope
 from shared.projections.core.projection import Connection
 from shared.projections.core.status import PASSING
 from shared.web.auth import OPERATE, Caller
@@ -33,8 +36,8 @@ Limit = Annotated[int | None, QueryParameter(ge=1, le=LARGEST_PART)]
 log = structlog.get_logger(__name__)
 
 
-def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
-    """The handler; `desk()` raises 503 `unavailable` before the service has started."""
+def export_routes(desk: Callable[[], Desk], known: Names = nobody) -> list[HTTPRouteHandler]:
+    """The handler; `desk()` raises 503 `unavailable` before the service has started. `known`: what people are called, for who asks it."""
     turns = asyncio.Semaphore(AT_ONCE)
 
     @asynccontextmanager
@@ -42,8 +45,8 @@ def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         async with turns, desk().readers.reading() as connection:
             yield connection
 
-    @get("/v1/ledger/export/{what:str}", tags=["ledger"], summary="Entries, deals, score files or statement lines, all of them")
-    async def export(
+    @get("/v1/ledger/export/{what:str}", tags=["ledger"], summary="Entries, deals, score files, statement lines or the double entry")
+    async def export(  # noqa: PLR0913 - one argument a query parameter
         what: FromPath[What],
         viewer: NamedDependency[Caller | None],
         *,
@@ -51,12 +54,16 @@ def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         player: FromQuery[str | None] = None,
         cursor: FromQuery[str | None] = None,
         limit: Limit = None,
+        separator: FromQuery[Separator] = "comma",
+        bom: FromQuery[bool] = False,
+        names: FromQuery[bool] = False,
         at_least: FromQuery[str | None] = None,
     ) -> Response[bytes] | Stream:
         scope = _scope(viewer, player)
         place = None if cursor is None else from_cursor(cursor, Place)
         try:
-            form = form_of(format, what, player, resumed=place is not None)
+            dialect = Dialect(separator, bom)
+            form = form_of(format, what, player, None if dialect == Dialect() else dialect, resumed=place is not None)
         except NoSuchForm as wrong:
             raise malformed("format", str(wrong)) from None
         except NotInstalled as missing:
@@ -71,9 +78,10 @@ def export_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
             "X-Accel-Buffering": "no",  # a proxy that gathered it all would be the only one to do so
             "Content-Disposition": f'attachment; filename="{what}.{format}"',
         }
+        asked = known if names else nobody
         if limit is None:
-            return Stream(_told(written(in_turn, what, scope, place, form)), media_type=form.media_type, headers=headers)
-        data, following = await one_part(in_turn, what, scope, place, form, limit)
+            return Stream(_told(written(in_turn, what, scope, place, form, asked)), media_type=form.media_type, headers=headers)
+        data, following = await one_part(in_turn, what, scope, place, form, limit, asked)
         if following is not None:
             headers["Pulka-Cursor"] = to_cursor(following)
         return Response(data, media_type=form.media_type, headers=headers)

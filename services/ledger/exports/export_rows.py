@@ -1,4 +1,5 @@
-"""What can be carried away whole: entries of the sheets, deal records, score files, statement lines; part after part, as of one moment.
+"""What can be carried away whole: entries of the sheets, deal records, score files, statement lines, and the double entry (`money_rows`);
+part after part, as of one moment.
 
 A place says how far somebody has got and up to which commit of each stream he was going to read. A row says what that commit left: what
 later ones change (a result, whether a pulka is over, a sheet that its players keep) is told as it stood at the mark. So who begins again at
@@ -7,12 +8,14 @@ a place reads what he would have read without the interruption. No part holds mo
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 
+from services.ledger.exports import money_rows
+from services.ledger.exports.export_columns import COLUMNS, What, day_of
 from services.ledger.views import deal_history, score_sheet, sections, tables
 from services.ledger.views.score_sheet import Score
 from services.ledger.views.tables import Table
@@ -22,38 +25,8 @@ from shared.projections.core.projection import Connection
 from shared.web.paging import LARGEST
 
 PART: Final = 200  # deals, pulkas or lines read at a time: a few thousand entries, some milliseconds, under a megabyte
-What: TypeAlias = Literal["entries", "deals", "score-files", "statement"]
-Kind: TypeAlias = Literal["text", "whole", "exact", "flag"]
 Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Reading: TypeAlias = Callable[[], AbstractAsyncContextManager[Connection]]
-
-#: The columns of what is a table of rows; `exact` is a number that may be a fraction. Deal records and score files are documents.
-COLUMNS: Final[Mapping[str, Mapping[str, Kind]]] = {
-    "entries": {
-        "table_id": "text",
-        "deal": "whole",
-        "entry": "whole",
-        "seat": "whole",
-        "player": "text",
-        "column": "text",
-        "on": "whole",
-        "amount": "exact",
-        "rule": "text",
-        "why": "text",
-        "at": "whole",
-        "recorded": "flag",
-    },
-    "statement": {
-        "table_id": "text",
-        "seat": "whole",
-        "player": "text",
-        "at": "whole",
-        "net": "exact",
-        "rounded": "whole",
-        "payment": "exact",
-        "recorded": "flag",
-    },
-}
 
 
 class Scope(msgspec.Struct, frozen=True):
@@ -71,7 +44,7 @@ class Place(msgspec.Struct, frozen=True, array_like=True):
     rows: Number = 0
     stream: Annotated[int, msgspec.Meta(ge=0, le=len(TABLE_STREAMS))] = 0
     sequence: Number = 0
-    unit: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0  # a deal's number, a seat and one, or nothing
+    unit: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0  # a deal's number, a seat and one, a revision, or nothing
 
     @property
     def at_the_end(self) -> bool:
@@ -114,8 +87,14 @@ _OWN: Final = "EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id 
 _SEEN: Final = f"($6 OR {_OWN} OR (t.open_to_all AND t.over_sequence <= $4))"
 #: Everybody's rows; for one player's it gives way to another condition, not to an alternative, which would hide the index from the planner.
 _WHOSE: Final = "$7::text IS NULL"
+#: What a row says of its pulka, as the mark's commit left it.
+_OF_THE_PULKA: Final = """
+    t.recorded, t.stake, t.convention::json ->> 'preset' AS convention, t.played_on,
+    EXISTS (SELECT FROM transactions gone JOIN audit_trail b USING (table_id, revision)
+            WHERE gone.table_id = t.table_id AND gone.kind = 'annulment' AND b.sequence <= $4) AS annulled
+"""
 _DEALS: Final = f"""
-    SELECT t.first_sequence, t.recorded, s.table_id, s.deal, s.revision, s.at, s.outcome, s.written, s.sheet
+    SELECT t.first_sequence, {_OF_THE_PULKA}, s.table_id, s.deal, s.revision, s.at, s.outcome, s.written, s.sheet
     FROM tables t JOIN scores s USING (table_id) JOIN audit_trail a ON a.table_id = s.table_id AND a.revision = s.revision
     WHERE t.stream = $1 AND t.first_sequence >= $2 AND (t.first_sequence, s.deal) > ($2, $3::int) AND a.sequence <= $4 AND {_SEEN}
       AND {_WHOSE}
@@ -134,13 +113,14 @@ _PULKAS: Final = f"""
 """  # noqa: S608 - constants of ours
 _HIS_PULKAS: Final = "EXISTS (SELECT FROM who_played w WHERE w.player = $7 AND w.table_id = t.table_id)"
 _LINES: Final = f"""
-    SELECT t.over_sequence, a.table_id, a.seat, a.player, a.closed_at AS at, a.net, a.rounded, a.payment, t.recorded
+    SELECT t.over_sequence, a.table_id, a.seat, a.player, a.closed_at AS at, a.net, a.rounded, a.payment, {_OF_THE_PULKA}
     FROM tables t JOIN accounts a USING (table_id)
     WHERE t.stream = $1 AND t.over_sequence >= $2 AND (t.over_sequence, a.seat) > ($2, $3::int - 1) AND t.over_sequence <= $4 AND {_SEEN}
       AND a.closed_at IS NOT NULL AND {_WHOSE}
     ORDER BY t.over_sequence, a.seat LIMIT $8
 """  # noqa: S608 - constants of ours
 _HIS_LINES: Final = "a.player = $7"
+_MADE: Final = money_rows.MADE.format(seen=_SEEN, whose=_WHOSE)
 
 
 async def _fetch(connection: Connection, query: str, his: str, scope: Scope, place: Place, size: int) -> list[Any]:
@@ -177,7 +157,7 @@ async def _entries(connection: Connection, scope: Scope, place: Place, size: int
                     "rule": entry["rule"],
                     "why": entry["why"],
                     "at": deal["at"],
-                    "recorded": deal["recorded"],
+                    **_pulka(deal),
                 }
             )
     return rows, (deals[-1]["first_sequence"], deals[-1]["deal"])
@@ -243,9 +223,29 @@ async def _files_of(connection: Connection, table: Table, last_deal: int, revisi
 
 async def _statement(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
     found = await _fetch(connection, _LINES, _HIS_LINES, scope, place, size)
-    rows = [{column: row[column] for column in COLUMNS["statement"]} for row in found]
+    rows = [dict(row) | _pulka(row) for row in found]
+    rows = [{column: row[column] for column in COLUMNS["statement"]} for row in rows]
     rows = await as_it_stood(connection, rows, place.marks[place.stream])
     return rows, (found[-1]["over_sequence"], found[-1]["seat"] + 1) if found else None
+
+
+def _pulka(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a row says of its pulka. One that was played here was played on the day of the row; of an import only its author knows."""
+    entered = day_of(row["at"])
+    told = {name: row[name] for name in ("recorded", "annulled", "stake", "convention")}
+    return told | {"played_on": row["played_on"] if row["recorded"] else entered, "entered_on": entered, "name": None}
+
+
+def _money(told: Callable[[Connection, Sequence[Any], str | None], Awaitable[list[dict[str, Any]]]]) -> Callable[..., Any]:
+    """The reader of what `told` makes of some transactions."""
+
+    async def read(connection: Connection, scope: Scope, place: Place, size: int) -> Read:
+        found = await _fetch(connection, _MADE, money_rows.HIS, scope, place, size)
+        if not found:
+            return [], None
+        return await told(connection, found, scope.player), (found[-1]["over_sequence"], found[-1]["revision"])
+
+    return read
 
 
 _READ: Final[dict[str, Callable[[Connection, Scope, Place, int], Any]]] = {
@@ -253,4 +253,7 @@ _READ: Final[dict[str, Callable[[Connection, Scope, Place, int], Any]]] = {
     "deals": _records,
     "score-files": _score_files,
     "statement": _statement,
+    "transactions": _money(money_rows.transactions),
+    "postings": _money(money_rows.posted),
+    "corrections": _money(money_rows.corrections),
 }

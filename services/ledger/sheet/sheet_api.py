@@ -14,9 +14,9 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.params import FromPath, FromQuery, QueryParameter
 
 from services.ledger.desk.desk import Desk
+from services.ledger.desk.player_names import Names, by_seat, nobody
 from services.ledger.sheet.drawn_sheet import drawn_sheet
 from services.ledger.sheet.page import CONTENT_POLICY
-from services.ledger.sheet.player_names import Names, by_seat, nobody
 from services.ledger.sheet.printed_sheet import PrintedDeal, PrintedTerms, printed_sheet
 from services.ledger.sheet.sheet_compared import convention_meant, pulka_of
 from services.ledger.sheet.sheet_reading import HTML, JSON, SVG, form_wanted, language_wanted

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from contextlib import asynccontextmanager
+from datetime import UTC, date, datetime
 from fractions import Fraction
 
 import httpx
@@ -16,6 +17,7 @@ import pytest
 from services.ledger.desk.desk import Desk
 from services.ledger.exports import export_files, export_rows
 from services.ledger.exports.export_api import export_routes
+from services.ledger.exports.export_columns import COLUMNS
 from services.ledger.exports.export_rows import Scope
 from shared.rules.pulka import decider as match
 from shared.rules.score_files.deal_record import replay_document
@@ -32,7 +34,7 @@ from tests.services.ledger.views.test_adjudicated import TERMS, Misplayed
 pytestmark = pytest.mark.servers
 
 PRIVATE = {"terms": {"visibility": "private"}}
-WHATS = ("entries", "deals", "score-files", "statement")
+WHATS = ("entries", "deals", "score-files", "statement", "transactions", "postings")
 NO_MARKS = (0,) * 8
 
 
@@ -111,24 +113,36 @@ async def test_the_statement_sums_to_zero(site, log):
         assert sum(Fraction(row["net"]) for row in found if row["table_id"] == played.id) == 0
     one = (await site.get(f"/players/{tables[0].seats[1]}/statement")).json()["pulkas"][0]
     (same,) = rows((await site.get(f"/export/statement?player={tables[0].seats[1]}")).text)
-    assert same == {name: one[name] for name in same.keys() & one.keys()} | {"player": tables[0].seats[1]}
+    told = {name: value for name, value in same.items() if name in one and name != "annulled"}
+    assert told == {name: one[name] for name in told}
+    assert (same["player"], same["annulled"], one["annulled"]) == (tables[0].seats[1], False, None)
 
 
 async def test_csv_and_parquet_say_the_same_as_ndjson(site, log):
     """CSV has a header and lines that end in CR LF; Parquet has exact numbers as text and as numerator and denominator."""
     await settled(site, PlayedTable(log, 8, convention={"preset": "sochi", "help": "largest"}))
-    for what in ("entries", "statement"):
+    for what in ("entries", "statement", "transactions", "postings"):
         found = rows((await exported(site, what)).text)
         assert found
         text = (await exported(site, what, format="csv")).content.decode()
         assert text.count("\r\n") == len(found) + 1
         read = list(csv.DictReader(io.StringIO(text, newline="")))
-        assert read == [{name: said(value) for name, value in row.items()} for row in found]
+        assert [{name: row[name] for name in found[0]} for row in read] == [
+            {name: said(value) for name, value in row.items()} for row in found
+        ]
+        for row, cells in zip(found, read, strict=True):
+            for name in (name for name, kind in COLUMNS[what].items() if kind == "exact"):
+                parts = [cells[f"{name}_{part}"] for part in ("numerator", "denominator")]
+                assert parts == ["", ""] if row[name] is None else Fraction(*map(int, parts)) == Fraction(row[name])
         table = pyarrow.parquet.read_table(io.BytesIO((await exported(site, what, format="parquet")).content))
         assert table.schema.metadata[b"pulka.export"] == what.encode()
         for row, packed in zip(found, table.to_pylist(), strict=True):
-            for name, kind in export_rows.COLUMNS[what].items():
-                if kind == "exact" and row[name] is not None:
+            for name, kind in COLUMNS[what].items():
+                if kind == "time":
+                    assert packed[name] == datetime.fromtimestamp(row[name] / 1000, UTC)
+                elif kind == "day":
+                    assert packed[name] == date.fromisoformat(row[name])
+                elif kind == "exact" and row[name] is not None:
                     assert packed[name] == str(row[name])
                     assert Fraction(packed[f"{name}_numerator"], packed[f"{name}_denominator"]) == Fraction(row[name])
                 else:
@@ -156,7 +170,7 @@ async def test_a_download_that_was_cut_goes_on_to_the_same_bytes(site, log, monk
 async def test_pages_come_to_the_same_rows(site, log, what):
     """With `limit` the next place stands in the header, until there is none; the pages of a CSV put together are the whole file."""
     await settled(site, PlayedTable(log, 15), PlayedTable(log, 16))
-    form = "csv" if what in export_rows.COLUMNS else "ndjson"
+    form = "csv" if what in COLUMNS else "ndjson"
     whole = (await exported(site, what, format=form)).content
     pages, cursor = [], {}
     while True:
@@ -313,7 +327,7 @@ async def test_a_bad_request_is_named(site, path, parameters, at):
 
 
 async def test_what_is_not_exported_is_not_there(site):
-    """Another word than the four is no export."""
+    """Another word than those that there are is no export."""
     assert (await site.get("/export/secrets")).json()["path"] == "what"
 
 

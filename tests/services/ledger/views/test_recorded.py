@@ -33,11 +33,11 @@ FILE = {
 }
 
 
-async def recorded_table(log, seed=1, file=FILE, *, seats=True, visibility="public"):
+async def recorded_table(log, seed=1, file=FILE, *, seats=True, visibility="public", played_on=None):
     """A table whose first commit records `file`."""
     table = PlayedTable(log, seed, players=file["players"])
     table.seats = table.seats if seats else ()
-    await table.commit(AUTHOR, (recorded(file, table.seats, visibility, AUTHOR),))
+    await table.commit(AUTHOR, (recorded(file, table.seats, visibility, AUTHOR, played_on),))
     return table
 
 

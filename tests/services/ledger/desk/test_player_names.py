@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 import pytest
 
-from services.ledger.sheet.player_names import AT_ONCE, LobbyNames, by_seat, nobody
+from services.ledger.desk.player_names import AT_ONCE, LobbyNames, by_seat, nobody
 from services.ledger.sheet.sheet_api import sheet_routes
 from services.ledger.sheet.sheet_reading import HTML, JSON, SVG
 from shared.web import application
