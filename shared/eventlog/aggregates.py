@@ -348,5 +348,5 @@ def _commit_in(recorded: Stored, before: Loaded[S]) -> Commit:
     """Raises `BrokenChain` for bytes that are no commit."""
     try:
         return decode(recorded.data)
-    except (msgspec.DecodeError, RecursionError):  # the latter for brackets without end
+    except msgspec.DecodeError:
         raise BrokenChain(f"{recorded.position} of {before.address.subject} is no commit", before.revision + 1) from None

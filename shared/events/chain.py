@@ -88,7 +88,7 @@ class _Chain:
         for data in stored:
             try:
                 commit = decode(data)
-            except (msgspec.DecodeError, RecursionError):  # the latter for brackets without end
+            except msgspec.DecodeError:
                 before += 1
                 self._lost.add(before)
                 self._note(before, "unreadable", f"What lies at revision {before} is no commit.")

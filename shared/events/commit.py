@@ -57,20 +57,26 @@ def encode(commit: Commit) -> bytes:
 
 
 def decode(data: bytes) -> Commit:
-    """The commit in `data`; raises `msgspec.DecodeError` or `msgspec.ValidationError`."""
-    return _decode(data)
+    """The commit in `data`; raises `msgspec.DecodeError`, of which `msgspec.ValidationError` is one."""
+    try:
+        return _decode(data)
+    except RecursionError:  # brackets without end
+        raise msgspec.DecodeError("nested too deeply") from None
 
 
 def decode_head(data: bytes) -> CommitHead:
-    """Only what identifies the commit in `data`."""
-    return _decode_head(data)
+    """Only what identifies the commit in `data`; raises as `decode` does."""
+    try:
+        return _decode_head(data)
+    except RecursionError:  # brackets without end
+        raise msgspec.DecodeError("nested too deeply") from None
 
 
 def revision_in(data: bytes) -> int:
     """The revision that a stored commit names; 0 for bytes that are no commit, which the chain and not the reader has to judge."""
     try:
-        return _decode_head(data).revision
-    except (msgspec.DecodeError, RecursionError):  # the latter for brackets without end
+        return decode_head(data).revision
+    except msgspec.DecodeError:
         return 0
 
 

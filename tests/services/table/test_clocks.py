@@ -215,6 +215,17 @@ async def test_a_table_that_cannot_be_read_stops_no_other_clock(playing, connect
     assert done.loaded.address == address.table(TABLE_ID)
 
 
+@pytest.mark.parametrize("garbage", [b"{", b'{"x":' + b"[" * 100_000], ids=["cut off", "brackets without end"])
+async def test_a_damaged_head_stops_no_other_clock(playing, connection, garbage):
+    """F20: bytes that are no commit, published on one table's subject, stop its clock alone."""
+    damaged = address.table("0-" + "b" * 26)
+    playing.log.store.store(damaged, garbage, 0)
+    await runs(connection, damaged.id, 5_000)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
+    assert done.loaded.address == address.table(TABLE_ID)
+
+
 async def test_a_table_on_the_move_is_not_folded(playing, connection):
     """While its last commit is younger than the shortest turn, one question to the log is all that a table costs its clock."""
     table, folded = await playing.table(), []
