@@ -135,6 +135,12 @@ _TROUBLE: Final[tuple[tuple[tuple[type[Exception], ...], int, str, str], ...]] =
     ((QueueFull,), 503, "unavailable", "Too much is waiting for this table or player; nothing was decided."),
     ((Conflict,), 409, "lost_race", "Others were faster, several times in a row; nothing was decided."),
     ((NotInArchive,), 503, "not_in_archive", "The table has left the log, and the archive that it went to is not at hand here."),
+    (
+        (BrokenChain,),  # without its revision: whoever asks may not be entitled to know how far the table is
+        500,
+        "record_damaged",
+        "What the log holds here is damaged; nothing was decided, and no repeat helps. `pulka audit verify` names the revision.",
+    ),
     ((LogError,), 503, "unavailable", "The log cannot be reached; nothing was decided."),
     ((NewerSchema,), 503, "unavailable", "A newer program has written here; this one cannot read it and is to be replaced."),
     (_POSTGRES_AWAY, 503, "unavailable", "A server that is needed cannot be reached; nothing was decided."),
@@ -206,17 +212,6 @@ def refusal(refused: Refused, revision: int | None) -> Problem:
     return Problem(_STATUS_OF_REFUSAL.get(refused.code, 409), refused.code, refused.message, rule=refused.rule, revision=revision)
 
 
-def record_damaged(revision: int) -> Problem:
-    """500: the aggregate's commits cannot be read from `revision` on; no repeat helps, somebody has to look."""
-    return Problem(
-        500,
-        "record_damaged",
-        f"From revision {revision} on, what the log holds here does not follow from what came before; nothing was decided. "
-        "The operator's `pulka audit verify` names what is wrong.",
-        revision=revision - 1,
-    )
-
-
 _AT = re.compile(r" - at `(?:key in )?\$\.?(?P<path>[^`]*)`$")
 _FIELD = re.compile(r"(?:unknown|missing required) field `(?P<name>[^`]*)`")
 
@@ -246,8 +241,6 @@ def problem_of(wrong: Exception) -> Problem:
             return Problem(wrong.status_code, code, TITLES[code] + ".", headers=_with_head(wrong.headers))
         case Malformed():
             return Problem(400, wrong.code, str(wrong), path=wrong.path)
-        case BrokenChain():
-            return record_damaged(wrong.revision)
     for kinds, status, code, detail in _TROUBLE:
         if isinstance(wrong, kinds):
             return Problem(status, code, detail)
@@ -280,7 +273,9 @@ def problem_told(method: str, route: str, wrong: Exception) -> Problem:
     """The problem that `wrong` is, once the log knows of it: by kind and place, never by its text."""
     problem = problem_of(wrong)
     told = {"method": method, "route": route, "status": problem.status_code, "code": problem.code}
-    if problem.status_code == 500:
+    if isinstance(wrong, BrokenChain):  # its text has a place in the log and nothing of what lies there
+        log.error("record_damaged", **told, revision=wrong.revision, reason=str(wrong))
+    elif problem.status_code == 500:
         log.error("request_failed", **told, kind=type(wrong).__name__, where=places(wrong))
     elif isinstance(wrong, (Problem, HTTPException)):
         log.info("request_refused", **told)
