@@ -244,7 +244,7 @@ async def test_one_player_s_results_are_as_they_stood_too(site, log):
         assert head + (await exported(site, f"statement?player={player}&cursor={cursor}")).content == answer.content
 
 
-@pytest.mark.parametrize("what", WHATS)
+@pytest.mark.parametrize("what", WHATS[:4])  # the double entry begins when a pulka is over: see test_exported_money
 async def test_what_is_played_on_changes_nothing_below_the_mark(site, log, what):
     """An export begun at any commit of a pulka whose players keep the sheet comes to the same bytes when the pulka is over and annulled."""
     terms = TERMS | {"entries": "by_hand"}
