@@ -371,3 +371,38 @@ def test_who_helped_is_called_by_his_name():
         ("en", None, "help from seat 0"), ("ru", None, "помощь от первой руки"),
     ):  # fmt: skip
         assert any(f"[4.2.3: {told}]" in line for line in compared_lines(comparison, lang, names))
+
+
+FINED = {
+    "dealer": 2, "declarer": 0, "contract": "6S", "calls": [None, "whist", "whist"], "tricks": [6, 4, 0],
+    "infractions": [{"rule": "3.9.11.2", "seat": 1}],
+}  # fmt: skip
+
+
+def test_decision_28_a_pulka_is_compared_by_the_version_that_is_named():
+    """A pulka of version 1 under the rules of version 2: the difference is the trick that one of two whisters lost (Decision 25)."""
+    file = file_of([FINED], {"preset": "sochi", "version": 1})
+    assert scored_document(scored(file))["sheet"]["mountain"] == [0, 0, 4]
+    other = what_if_document(what_if(as_played(scored(file)), resolve("sochi", 10, version=1)), "sochi")
+    assert other["sheet"]["mountain"] == [0, 0, 4]
+    assert other["differences"]["net"] == ["0", "0", "0"]
+    assert answered(file, {"preset": "sochi", "version": 2})["sheet"]["mountain"] == [0, 2, 0]
+
+
+def test_decision_16_the_rounding_of_both_goes_by_the_last_dealer_there():
+    """F10: where the pulka ended earlier there, the last deal there says who is first of equals (Decision 16)."""
+    made = {"declarer": 0, "contract": "6S"}
+    deals = [made | {"dealer": 3, "calls": [None, "pass", "pass", None]}, made | {"dealer": 1, "calls": [None, None, "pass", "pass"]}]
+    file = file_of(deals, players=4, target=50)
+    there = compared(file, {"preset": "leningrad", "ends_when": "deals:1"})
+    assert (there.closed_after, there.last_dealer) == (1, 3)
+    assert [deal.outcome.dealer for deal in there.deals] == [3, 1]
+
+
+@pytest.mark.parametrize(("dealer", "rounded"), [(3, [8, -2, -3, -3]), (1, [8, -3, -2, -3]), (2, [8, -3, -3, -2])])
+def test_decision_16_a_score_file_is_rounded_by_its_last_dealer(dealer, rounded):
+    """F10: a pool of 1 wins 7.5 from three; of those who lose 2.5 the one left of the last dealer is shown one whist less (Decision 16)."""
+    file = file_of([{"dealer": dealer, "contract": "6S", "declarer": 0, "calls": [None] * 4}], players=4, target=None)
+    file["start"] = {"pool": [-1, 0, 0, 0]}
+    file["deals"][0]["calls"] = [None if seat in (0, dealer) else "pass" for seat in range(4)]
+    assert score_document(file)["settlement"]["rounded"] == rounded
