@@ -59,8 +59,8 @@ FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
 )
 @click.option("--to", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder of the archive.")
 @click.option("--name", default="operator", show_default=True, help="Who archives; stands in the log.")
-@click.option("--elsewhere", is_flag=True, help="DIR is meant, though the files of tables archived before are not there.")
-@click.option("--dry-run", is_flag=True, help="Only say which tables these are.")
+@click.option("--elsewhere", is_flag=True, help="Use DIR although the files of tables archived before are not there.")
+@click.option("--dry-run", is_flag=True, help="Only list these tables.")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 @click.pass_context
 def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str, *, elsewhere: bool, dry_run: bool, as_json: bool) -> None:
@@ -127,10 +127,10 @@ def list_command(folder: Path, *, as_json: bool) -> None:
 
 @archive.command()
 @click.argument("folder", type=FOLDER, metavar="DIR")
-@click.option("--files-only", is_flag=True, help="Ask no log, though one is known.")
+@click.option("--files-only", is_flag=True, help="Check the files alone, without the log.")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 def verify(folder: Path, *, files_only: bool, as_json: bool) -> None:
-    """Verify every table in DIR: bytes, hashes, deals, rules; and by the log, if it is known, that all is there, unchanged.
+    """Verify every table in DIR: bytes, hashes, deals, rules. With a log, check also that every file is there, unchanged.
 
     Exit status 1 when something is wrong; 2 when the log knows none of these tables, since it is another club's then.
     """

@@ -24,7 +24,7 @@ FAILED = 1  # exit status: it was dealt otherwise than promised
 @click.argument("number", metavar="N", type=click.IntRange(min=1))
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 def deal(table_id: str, number: int, *, as_json: bool) -> None:
-    """Deal N of TABLE once more: the server's promise, the seeds, the cut, and the cards that follow from them.
+    """Deal N of TABLE again: the server's promise, the seeds, the cut, and the cards that follow from them.
 
     Exit status 1 when the cards or the promise are others; 2 when there is no such deal or it is not revealed yet.
     """

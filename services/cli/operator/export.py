@@ -47,13 +47,13 @@ LIFETIME: Final = 3600  # seconds: a whole club takes minutes
 @click.option("--bom", is_flag=True, help="csv: begin with the mark of UTF-8, as Excel wants it; what looks like a date is kept as text.")
 @click.option("--names", is_flag=True, help="With the players' names, as the lobby knows them now.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: standard output]")
-@click.option("--resume", is_flag=True, help="Go on with what an earlier run has left in FILE.part.")
+@click.option("--resume", is_flag=True, help="Go on with the FILE.part of an earlier run.")
 @click.option(
     "--url",
     type=SERVER_URL,
     help="Ask this server.  [default: read the database, of PULKA_POSTGRES_DSN or PULKA_HOME]",
 )
-@click.option("--token", envvar="PULKA_TOKEN", help="Ask as whom it names.  [default: as the operator, with the keys of PULKA_HOME]")
+@click.option("--token", envvar="PULKA_TOKEN", help="Ask as this token.  [default: as the operator, with the keys of PULKA_HOME]")
 @click.option("--json", "as_json", is_flag=True, help="Tell by one JSON object what was written to --out.")
 def export(  # noqa: PLR0913 - a parameter an option
     what: What,

@@ -35,7 +35,7 @@ STILL_PARKED: Final = 1  # exit status: what was asked for could not be done
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 def parked(*, as_json: bool) -> None:
-    """List the tables that wait since a commit of theirs could not be applied, and commits that were left out for good."""
+    """List the tables that wait because a commit could not be applied, and commits that were left out for good."""
     waiting, skipped = _run(_listed)
     if as_json:
         click.echo(msgspec.json.encode({"parked": waiting, "skipped": skipped}))
@@ -56,7 +56,7 @@ def parked(*, as_json: bool) -> None:
 @click.option("--by", "author", metavar="NAME", help="Who asks.  [default: the user's name]")
 @click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
 def retry(table_id: str | None, author: str | None, *, every: bool, as_json: bool) -> None:
-    """Apply what is parked of TABLE, all of it or nothing: after the program was mended.
+    """Apply what is parked of TABLE, all of it or nothing. Run it after the program was mended.
 
     Exit status 1 when something is still parked.
     """

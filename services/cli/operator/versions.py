@@ -57,9 +57,9 @@ NAMES: Final = (*(view.__name__.rpartition(".")[2] for view in VIEWS), RATING)  
 def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
     """Fill the next version of the books from the log, beside the one that is read, then switch readers to it.
 
-    People may play meanwhile. All views are rebuilt together, since they share rows: VIEW only has to be one of them. The version before is
-    kept; older ones are dropped, but for one that was read a few seconds ago: the next one drops that. VIEW `rating` is computed from the
-    others, and by its name anew alone, in the version that is read.
+    People may play meanwhile. All views are rebuilt together, since they share rows, so VIEW only has to be one of them. The version before
+    stays, and older ones are dropped. One that was read a few seconds ago stays until the next rebuild. VIEW `rating` is computed from the
+    other rows: naming it computes the ratings again, in the version that is read.
     """
     if view is not None and view not in NAMES:
         raise CannotStart(f"there is no view {view!r}; the books have {', '.join(NAMES)}")

@@ -62,7 +62,7 @@ def stats(player: str, convention: str | None, players: int | None, url: str | N
 
 @click.command()
 @click.option("--by", type=click.Choice(["rating", "whists"]), default="rating", show_default=True, help="What counts.")
-@click.option("--provisional", is_flag=True, help="With ratings that are not sure yet.")
+@click.option("--provisional", is_flag=True, help="Show provisional ratings too.")
 @CONVENTION
 @PLAYERS
 @click.option("--limit", type=click.IntRange(1, 200), default=20, show_default=True, help="How many.")
@@ -71,7 +71,7 @@ def stats(player: str, convention: str | None, players: int | None, url: str | N
 def standings(
     by: str, convention: str | None, players: int | None, limit: int, url: str | None, *, provisional: bool, as_json: bool
 ) -> None:
-    """Show who stands where, by rating or by the whists won in all."""
+    """Show the standings, by rating or by the whists won in all."""
     flag = "true" if provisional else None
     answer = _asked(url, "/v1/ledger/standings", by=by, provisional=flag, convention=convention, players=players, limit=limit)
     if as_json:
