@@ -62,8 +62,8 @@ CUSTOMS: Final[dict[str, tuple[Custom, ...]]] = {
         Custom({"fixed": 15}, (CODE,)),
     ),
     "single_whister": (
-        Custom("greedy", (CODE, BOOK)),
-        Custom("gentleman_remise", (CODE, LENINGRAD, BOOK)),
+        Custom("greedy", (CODE, BOOK, PROGRAMS)),
+        Custom("gentleman_remise", (CODE, LENINGRAD, BOOK, PROGRAMS)),
         Custom("gentleman_always", (FEDERATION,)),
         Custom("own", (CLUBS,)),
     ),
@@ -85,12 +85,12 @@ CUSTOMS: Final[dict[str, tuple[Custom, ...]]] = {
     "stalingrad": (Custom(value=False, who=(CODE, SHEET)), Custom(value=True, who=(CLUBS,))),
     "without_three": (Custom([], (CODE, FEDERATION)), Custom([6, 7, 8, 9, 10], (SHEET,))),
     "shared_misere": (Custom(value=False, who=(SHEET,)), Custom(value=True, who=(CODE,))),
-    "misere_no_talon": (Custom(value=False, who=(CODE, SHEET)), Custom(value=True, who=(CLUBS,))),
+    "misere_no_talon": (Custom(value=False, who=(CODE, SHEET)), Custom(value=True, who=(CODE,))),
     "dark": (Custom(value=False, who=(CODE,)), Custom({"limit": 3, "opening_rounds": 1}, (CODE, CLUBS))),
     "here": (Custom("senior", (OURS,)), Custom("first_hand", (CODE,))),
     "step_by_step": (Custom(value=False, who=(CODE,)), Custom(value=True, who=(CLUBS,))),
-    "silent_take": (Custom(value=False, who=(CODE,)), Custom(value=True, who=(CLUBS,))),
-    "talon_bonus": (Custom("off", (CODE,)), Custom("on", (FEDERATION,))),
+    "silent_take": (Custom(value=False, who=(CODE,)), Custom(value=True, who=(CODE,))),
+    "talon_bonus": (Custom("off", (CODE,)), Custom("on", (CODE, FEDERATION))),
     "refused_talon": (Custom(0, (CODE,)),),
     "all_pass.scoring": (
         Custom("mountain", (CODE,), {"all_pass": {"prices": [1]}}),
@@ -98,13 +98,13 @@ CUSTOMS: Final[dict[str, tuple[Custom, ...]]] = {
     ),
     "all_pass.prices": (
         Custom([1], (CODE,), where=_IN_MOUNTAIN),
-        Custom([1, 2, 3], (BOOK,), where=_IN_MOUNTAIN),
+        Custom([1, 2, 3], (CODE, BOOK), where=_IN_MOUNTAIN),
         Custom([1, 2, 4], (CODE,), where=_IN_MOUNTAIN),
         Custom([2], (CODE,), where=_IN_MOUNTAIN),
-        Custom([2, 4, 6], (FEDERATION, CLUBS), where=_IN_MOUNTAIN),
+        Custom([2, 4, 6], (FEDERATION, SHEET, CLUBS), where=_IN_MOUNTAIN),
         Custom([5], (CODE,), where={"all_pass.scoring": "whists"}),
     ),
-    "all_pass.amnesty": (Custom(value=True, who=(CODE,), where=_IN_MOUNTAIN), Custom(value=False, who=(FEDERATION,))),
+    "all_pass.amnesty": (Custom(value=True, who=(CODE,), where=_IN_MOUNTAIN), Custom(value=False, who=(CODE, FEDERATION))),
     "all_pass.zero_bonus": (
         Custom("price", (CODE, FEDERATION)),
         Custom("off_mountain_2", (FEDERATION,), where=_IN_MOUNTAIN),
@@ -113,7 +113,7 @@ CUSTOMS: Final[dict[str, tuple[Custom, ...]]] = {
     "all_pass.zero_bonus_dealer": (Custom(value=False, who=(CODE, FEDERATION)), Custom(value=True, who=(CODE,))),
     "all_pass.talon": (Custom("leads", (CODE,)), Custom("aside", (CODE,))),
     "all_pass.exit_levels": (
-        Custom([6], (CODE,)),
+        Custom([6], (CODE, SHEET)),
         Custom([6, 7, 7], (FEDERATION, PROGRAMS)),
         Custom([6, 7, 8], (PROGRAMS,)),
         Custom([7, 8, 9, 10], (CODE,)),
@@ -139,6 +139,7 @@ CUSTOMS: Final[dict[str, tuple[Custom, ...]]] = {
 #: Where a preset has a value for another reason than the table above gives it.
 OF_PRESET: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("leningrad", "all_pass.prices"): (FEDERATION, CLUBS),
+    ("rostov", "all_pass.amnesty"): (CODE,),  # FN46: what is written in whists is not forgiven
     ("rostov", "whister_remise"): (CODE,),
     ("rostov", "single_whister"): (PROGRAMS,),  # the Code does not say; programs differ
     ("classic", "consolation"): (OURS,),  # not stated: the price
@@ -150,7 +151,9 @@ OF_PRESET: Final[dict[tuple[str, str], tuple[str, ...]]] = {
     ("federation", "whist_factor"): (FEDERATION,),
     ("federation", "ten"): (FEDERATION,),
     ("federation", "without_three"): (FEDERATION,),
+    ("federation", "talon_bonus"): (FEDERATION,),
     ("federation", "all_pass.prices"): (FEDERATION,),
+    ("federation", "all_pass.amnesty"): (FEDERATION,),
     ("federation", "all_pass.exit_levels"): (FEDERATION,),
     ("federation", "all_pass.zero_bonus_dealer"): (FEDERATION,),
     ("federation", "all_pass.series_ends"): (FEDERATION,),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shared.rules.convention.customs import AGREED, CUSTOMS, FEDERATION, OF_PRESET, PROGRAMS, SHEET, WHO, origin
+from shared.rules.convention.customs import AGREED, BOOK, CODE, CUSTOMS, FEDERATION, OF_PRESET, PROGRAMS, SHEET, WHO, origin
 from shared.rules.convention.options import PRESETS, Convention, resolve
 from shared.rules.convention.presets import merged
 from shared.rules.convention.sources import OPTION_SOURCES, differences, option_lines
@@ -60,6 +60,35 @@ def test_3_7_8_hard_exits_are_one_option_away(levels: list[int], who: tuple[str,
 def test_fn39_leningrads_ten_without_whist_is_one_option_away() -> None:
     """A ten that is not whisted is checked: nobody answers for a trick, and whoever fails pays (FN39, Decision 4)."""
     assert [(one.say, one.played_by) for one in origin(PRESETS["leningrad"], "ten").elsewhere] == [({"ten": "checked"}, (SHEET,))]
+
+
+@pytest.mark.parametrize(
+    ("preset", "option", "who"),
+    [
+        ("rostov", "all_pass.amnesty", (CODE,)),  # FN46
+        ("sochi", "all_pass.prices", (CODE, BOOK)),  # 3.7.4.1
+        ("leningrad", "all_pass.exit_levels", (CODE, SHEET)),  # 3.7.8; the sheet's exits are 6-6-6
+        ("federation", "all_pass.amnesty", (FEDERATION,)),
+        ("federation", "talon_bonus", (FEDERATION,)),
+    ],
+)
+def test_a_value_names_the_sources_that_have_it(preset: str, option: str, who: tuple[str, ...]) -> None:
+    """RULES 0.2: in whists nothing is forgiven by the Code itself, and it names the progression 1-2-3."""
+    assert origin(PRESETS[preset], option).came_from == who
+
+
+@pytest.mark.parametrize(
+    ("preset", "option", "value", "who"),
+    [
+        ("sochi", "misere_no_talon", True, (CODE,)),  # FN41
+        ("sochi", "silent_take", True, (CODE,)),  # 3.3.15, FN23
+        ("sochi", "talon_bonus", "on", (CODE, FEDERATION)),  # 3.4.11 has the tricks
+        ("rostov", "single_whister", "greedy", (CODE, BOOK, PROGRAMS)),  # for Rostov one program has it so, another not
+    ],
+)
+def test_what_is_played_elsewhere_names_the_code_where_it_describes_it(preset: str, option: str, value: Any, who: tuple[str, ...]) -> None:
+    """RULES 0.2, 0.3: what the Code leaves to agreement and describes is the Code's, not only a club's."""
+    assert [one.played_by for one in origin(PRESETS[preset], option).elsewhere if one.value == value] == [who]
 
 
 def test_a_value_of_ones_own_is_agreed_at_the_table() -> None:
