@@ -1,4 +1,4 @@
-"""A player at one table: watches the stream, and moves whenever it is his turn, until the pulka is over."""
+"""A player at one table: watches the stream, and moves whenever it is their turn, until the pulka is over."""
 
 from __future__ import annotations
 

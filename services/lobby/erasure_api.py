@@ -1,4 +1,4 @@
-"""Erasing a person over HTTP (docs/http.md): what he gave away of himself becomes unreadable; what he played stays what it is."""
+"""Erasing a person over HTTP (docs/http.md): what they gave away of themselves becomes unreadable; what they played stays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A player: who signed up, and the tokens he was given. Events (`shared.events.lobby_events`) · State and evolve · decide · the service.
+"""A player: who signed up, and the tokens they were given. Events (`shared.events.lobby_events`) · State and evolve · decide · the service.
 
 What is personal (name, password hash) is sealed before it is decided, under the player's own key, which the vault keeps outside the log.
 """

@@ -1,6 +1,6 @@
 """The vault: every person's key, wrapped under a master key, in a Postgres schema of its own, never rebuilt, backed up apart.
 
-Deleting a row is what erases a person: nothing that was sealed under his key can be read any more, in no copy of the log.
+Deleting a row is what erases a person: nothing that was sealed under their key can be read any more, in no copy of the log.
 """
 
 from __future__ import annotations

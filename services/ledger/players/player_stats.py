@@ -1,4 +1,4 @@
-"""What each player did in each deal, and what it brought him: role, contract, success, tricks, whists. Sums are taken when they are read.
+"""What each player did in each deal, and what it brought them: role, contract, success, tricks, whists. Sums are taken when they are read.
 
 A row a deal, not a sum a table: a spectator sees a table whole deals late, and who sat where changes from deal to deal.
 

@@ -1,4 +1,4 @@
-"""The sheet where each player keeps his own columns (4.2.4, terms `entries: by_hand`): what is due, what was written, and wrong entries
+"""The sheet where each player keeps their own columns (4.2.4, terms `entries: by_hand`): what is due, what was written, and wrong entries
 (4.2.7-4.2.10). State · evolve · decide.
 
 A deal's entries may be written and corrected until the end of the next auction. `match` (`pulka.py`) writes on its sheet what the events

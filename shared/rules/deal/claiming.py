@@ -1,4 +1,4 @@
-"""Claims (3.9.14.4, 3.9.15, Decision 24): declarer or a whister on turn says how many of the rest he takes, and shows his hand.
+"""Claims (3.9.14.4, 3.9.15, Decision 24): declarer or a whister on turn says how many of the rest they take, and shows their hand.
 
 Agreed by all who are asked, the deal ends with these tricks. Refused by one, the same turn goes on: with a line the claimer is held to it,
 without one his cards lie exposed and the opponents name them. Evolve, decide, what is on offer.

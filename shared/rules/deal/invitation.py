@@ -1,6 +1,6 @@
 """A misere shared with the resting dealer (3.6.9): the invitation, a look at the hand, and the dealer's answer.
 
-Accepted, the misere is bid at once, and halves win and loss unless it is outbid; refused, the inviter still has his call. The dealer has
+Accepted, the misere is bid at once, and halves win and loss unless it is outbid; refused, the inviter still has their call. The dealer has
 seen that hand either way: nobody else can invite him, and he looks at no other before his whist.
 """
 

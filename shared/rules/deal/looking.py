@@ -1,4 +1,4 @@
-"""Who looks at which cards: a player at his own, when calls are made in the dark (3.3.19); the resting dealer at a defender's (3.8.8)."""
+"""Who looks at which cards: a player at their own, when calls are made in the dark (3.3.19); the resting dealer at a defender's (3.8.8)."""
 
 from __future__ import annotations
 

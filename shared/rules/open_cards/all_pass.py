@@ -1,4 +1,4 @@
-"""All-pass with all hands open: what everybody takes when everybody minimises his own tricks (3.7, Decision 18).
+"""All-pass with all hands open: what everybody takes when everybody minimises their own tricks (3.7, Decision 18).
 
 Three players without a common interest: the result is by backward induction. From the last card on, whoever plays chooses the card after
 which he takes fewest tricks himself; among these the lowest, suits S C D H, then rank [conv]. So everybody can foresee everybody.

@@ -1,4 +1,4 @@
-"""One declarer against two defenders, all hands open: what he takes when both sides play best, and how (Decision 18).
+"""One declarer against two defenders, all hands open: what they take when both sides play best, and how (Decision 18).
 
 Everywhere: `hands` are masks by seat, a resting seat's is 0; `leader` leads the trick, and `trick` are the cards (numbers) already on the
 table, from the leader on and no longer in the hands; any number of cards, but each hand as many as its turn in the trick leaves it. `order`

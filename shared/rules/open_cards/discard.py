@@ -1,4 +1,4 @@
-"""The best discard with all hands open: what the declarer could have made of his twelve cards (3.3.16.3, 3.4.6; Decision 18)."""
+"""The best discard with all hands open: what the declarer could have made of their twelve cards (3.3.16.3, 3.4.6; Decision 18)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A newcomer's seat and sheet (3.1.2): where he sits, what stands on his paper, and how the others' columns move with their seats."""
+"""A newcomer's seat and sheet (3.1.2): where they sit, what stands on their paper, and how the others' columns move with their seats."""
 
 from __future__ import annotations
 
