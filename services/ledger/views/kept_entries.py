@@ -1,4 +1,4 @@
-"""The sheet where each player keeps their own columns (4.2.4): what was written, corrected and fined, entry by entry, and what it sums to."""
+"""The sheet where players keep their own columns (4.2.4): what was written, corrected and fined, entry by entry, and what it sums to."""
 
 from __future__ import annotations
 
