@@ -6,7 +6,7 @@ The auction is not checked: its ladder and exits, and whether a dealer agreed to
 from __future__ import annotations
 
 from shared.rules.convention.options import Convention
-from shared.rules.deck.contract import CONTRACTS, TRICKS
+from shared.rules.deck.contract import CONTRACTS, MISERE, RANK, TRICKS
 from shared.rules.deck.seats import DEALER_RESTS, active, defenders
 from shared.rules.language.refusal import Malformed
 from shared.rules.score_files.deal_calls import check_calls, ended_early
@@ -35,12 +35,23 @@ def check_scorable(convention: Convention, players: int, outcome: DealOutcome, p
         _check_no_contract(outcome, path)
         return
     if outcome.contract not in CONTRACTS:
-        raise Malformed(f"{path}.contract", f"no such contract: {outcome.contract!r}")
+        raise Malformed(f"{path}.contract", f"no such contract: {outcome.contract!r}; there are 6S to 10NT, misere and all_pass")
     _check_declarer(players, outcome, path)
     _check_terms(convention, players, outcome, path)
     _check_words(convention, players, outcome, f"{path}.calls")
     _check_tricks(convention, players, outcome, path)
     _check_fines(convention, players, outcome, path)
+
+
+def check_dark_bid(outcome: DealOutcome, bid: str, place: str) -> None:
+    """Raises `Malformed` where the contract cannot have followed the bid in the dark that won the auction (3.3.7, 3.3.19, 3.4.3)."""
+    contract = outcome.contract or ""
+    if bid == MISERE and not outcome.is_misere:
+        raise Malformed(place, f"a misere that was bid is the contract, not {contract} (3.3.7)")
+    if bid != MISERE and outcome.is_misere:
+        raise Malformed(place, f"a misere said after {bid} in the dark is an open one, and nothing is doubled: leave it out (3.3.19)")
+    if RANK.get(contract, 0) < RANK.get(bid, 0):
+        raise Malformed(place, f"the contract {contract} is below the bid {bid} (3.4.3)")
 
 
 def _check_no_contract(outcome: DealOutcome, path: str) -> None:
@@ -88,6 +99,8 @@ def _check_agreed(convention: Convention, players: int, outcome: DealOutcome, pa
     refused = objection_to_sharing(convention, players) if outcome.shared else None
     if refused is not None:
         raise Malformed(f"{path}.shared", f"{refused.message} ({refused.rule})")
+    if outcome.declarer in outcome.dark_pass:
+        raise Malformed(f"{path}.dark_pass", f"seat {outcome.declarer} declares and cannot have passed: a pass is final (3.3.10)")
     if outcome.shared and outcome.dark:
         raise Malformed(f"{path}.dark", "who invites the dealer to a misere has looked at their own cards (3.6.9)")
 

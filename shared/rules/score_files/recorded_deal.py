@@ -9,7 +9,7 @@ import msgspec
 from shared.rules.convention.options import Convention
 from shared.rules.deck.contract import RANK
 from shared.rules.language.refusal import Malformed
-from shared.rules.score_files.deal_checks import check, check_scorable
+from shared.rules.score_files.deal_checks import check, check_dark_bid, check_scorable
 from shared.rules.scoring.outcome import Call, DealOutcome
 from shared.rules.scoring.recorded_infraction import InfractionDocument, infraction_document, read_infractions
 from shared.rules.scoring.sheet_document import SheetDocument
@@ -63,6 +63,8 @@ def read_deal(document: DealDocument, convention: Convention, players: int, deal
         infractions=offences.infractions,
     )
     (check_scorable if stored else check)(convention, players, outcome, path)
+    if not stored and isinstance(document.dark, str):
+        check_dark_bid(outcome, document.dark, f"{path}.dark")
     if offences.conceded is not None and (not outcome.is_game or offences.conceded != outcome.declarer):
         raise Malformed(f"{path}.infractions", "only the declarer of a trick game can be without all (3.4.4, 3.5.4)")
     return outcome

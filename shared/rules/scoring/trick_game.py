@@ -81,6 +81,8 @@ def _whists(deal: Reckoning, calls: Whisting, tricks: dict[int, int], *, failed:
         for seat in (first, second):
             if seat is not None:
                 yield _own_tricks(deal, tricks, seat)
+    elif calls.kind == "half" and failed and deal.convention.version > 1:
+        return  # who went for half writes no whists on a remise (3.8.14); version 1 wrote half of the obligation
     elif calls.kind == "half":
         yield _tricks(deal, first, divided(OBLIGATION[LEVEL[deal.outcome.contract or ""]], 2), "3.8.7", "half-whist: ")
     elif calls.kind == "one" and second is not None and not calls.returned:

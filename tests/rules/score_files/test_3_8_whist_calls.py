@@ -179,6 +179,29 @@ def test_3_5_4_without_three_names_its_rule() -> None:
         assert told({"preset": "sochi", "without_three": [9]}, 3, deal | {"infractions": [more]}).startswith("deals[0].without_three")
 
 
+@pytest.mark.parametrize(
+    ("deal", "place"),
+    [
+        ({"contract": "6S", "calls": [None, W, W], "tricks": [6, 2, 2], "dark": "7S"}, "dark: the contract 6S is below the bid 7S (3.4.3)"),
+        ({"contract": "9S", "calls": [None, P, P], "dark": "misere"}, "dark: a misere that was bid is the contract, not 9S (3.3.7)"),
+        ({"contract": "misere", "tricks": [0, 5, 5], "dark": "6S"}, "dark: a misere said after 6S in the dark is an open one"),
+        ({"contract": "8S", "calls": [None, P, P], "dark_pass": [0]}, "dark_pass: seat 0 declares and cannot have passed"),
+    ],
+)
+def test_3_3_19_what_was_said_in_the_dark_goes_with_the_contract(deal: dict[str, Any], place: str) -> None:
+    """The winning bid leads to the contract; the declarer has not passed; a misere said instead is open (Decision 21)."""
+    deal = {"dealer": 2, "declarer": 0} | deal
+    assert told("classic", 3, deal).startswith(f"deals[0].{place}")
+    scored({"convention": "classic", "players": 3, "deals": [deal]}, stored=True)  # it was accepted once
+    right = {"dark": True} if "dark" in deal else {"dark_pass": [1]}
+    assert told("classic", 3, deal | right) == ""
+
+
+def test_a_contract_that_is_none_says_how_one_is_written() -> None:
+    """Whoever writes a suit's sign is told the notation."""
+    assert told("sochi", 3, game((W, P)) | {"contract": "6♠"}).endswith("there are 6S to 10NT, misere and all_pass")
+
+
 def test_what_was_written_down_before_stays_readable() -> None:
     """A file that is stored is held to what it takes to score it: a check that came later makes no history unreadable."""
     file = {"convention": "sochi", "players": 3, "deals": [game((H, P))]}

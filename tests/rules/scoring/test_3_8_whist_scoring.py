@@ -266,7 +266,16 @@ def test_4_1_2_a_dark_bid_doubles_everything() -> None:
         assert dark["pool"] == [2 * n for n in plain["pool"]]
         assert dark["mountain"] == [2 * n for n in plain["mountain"]]
         assert dark["whists"] == [[i, j, 2 * n] for i, j, n in plain["whists"]]
-        assert one("classic", 3, deal | {"dark": "6S", "dark_pass": [1]}) == dark
+        bid = "misere" if deal["contract"] == "misere" else "6S"
+        assert one("classic", 3, deal | {"dark": bid, "dark_pass": [1]}) == dark
+
+
+def test_3_8_14_who_went_for_half_writes_no_whists_where_the_game_is_given_up() -> None:
+    """Without all is a remise, and on a remise a half-whister has the consolation alone (3.5.4, 3.8.14); version 1 wrote half too."""
+    deal = {"declarer": 0, "contract": "7S", "calls": [None, "pass", "half"], "infractions": [{"rule": "3.5.4", "seat": 0}]}
+    for convention, consolation in (("sochi", 28), ("leningrad", 56)):
+        assert one(convention, 3, deal)["whists"] == [[1, 0, consolation], [2, 0, consolation]]
+    assert one({"preset": "sochi", "version": 1}, 3, deal)["whists"] == [[1, 0, 28], [2, 0, 32]]
 
 
 def test_4_2_1_entries_explain_every_number() -> None:
