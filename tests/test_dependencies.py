@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -44,6 +45,7 @@ def names(requirements):
     return {re.match(r"[A-Za-z0-9_.-]+", one)[0].lower() for one in requirements}
 
 
+@functools.cache  # every file of the repository is read for it
 def imported():
     """The first name of everything that any file of the repository imports."""
     found = set()

@@ -6,6 +6,7 @@ import random
 from functools import reduce
 
 import msgspec
+import pytest
 from hypothesis import given as examples
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -77,6 +78,7 @@ class Interrupted:
         return seat, rng.choice(moves)
 
 
+@pytest.mark.slow
 @few
 @examples(tables)
 def test_an_interrupted_deal_is_scored_once_and_folds_and_replays_alike(where):
@@ -110,6 +112,7 @@ def test_while_somebody_is_asked_the_offer_is_exactly_what_is_accepted(where):
             assert {as_offered(move, seat) for move in accepted} == set(legal_moves(one, seat))
 
 
+@pytest.mark.slow
 @few
 @examples(tables)
 def test_what_is_asked_does_not_depend_on_hidden_cards(where):
@@ -128,6 +131,7 @@ def test_what_is_asked_does_not_depend_on_hidden_cards(where):
             assert offer(other, one.to_act) == offer(seen, one.to_act)
 
 
+@pytest.mark.slow
 @few
 @examples(tables)
 def test_time_outs_alone_bring_an_interrupted_deal_to_its_score(where):

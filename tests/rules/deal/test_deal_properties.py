@@ -7,6 +7,7 @@ from functools import reduce
 from itertools import combinations
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,8 @@ from shared.rules.score_files.deal_record import event_document, replay_document
 from shared.rules.score_files.recorded_deal import deal_document
 from shared.rules.score_files.score_file import score_document
 from tests.rules.words import after, shuffled
+
+pytestmark = pytest.mark.slow
 
 HOUSE = {
     "preset": "leningrad",

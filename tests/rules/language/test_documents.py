@@ -46,6 +46,7 @@ def test_whatever_is_written_by_a_program_has_none(value, plain):
     assert doubled(json.dumps(value, ensure_ascii=plain)) is None
 
 
+@pytest.mark.slow
 @given(members=st.lists(st.tuples(texts, values), max_size=5), plain=st.booleans())
 def test_an_object_has_one_if_a_name_comes_twice(members, plain):
     """Exactly then, and it is the first such name."""

@@ -87,6 +87,7 @@ def test_pulkas_finish(preset, players, target):
         assert steps[-1].pulka.number <= 25
 
 
+@pytest.mark.slow
 def test_he_beats_somebody_who_only_follows_the_rules():
     """Over a pulka he wins whists from two players who pass and play any card."""
     generator = random.Random(11)
