@@ -30,6 +30,8 @@ RETRY_AFTER: Final = (
     "1"  # seconds; a server that comes back is asked again at once, one that stays away costs one request a second and client
 )
 
+NO_JSON: Final = "not a JSON document"
+
 TITLES: Final[Mapping[str, str]] = {
     "malformed": "The request cannot be read",
     "idempotency_key_missing": "The header Idempotency-Key is missing or malformed",
@@ -219,7 +221,7 @@ _FIELD = re.compile(r"(?:unknown|missing required) field `(?P<name>[^`]*)`")
 def unreadable(wrong: msgspec.DecodeError | RecursionError) -> Problem:
     """400 for a document that msgspec refused, with the path of what is wrong; an unknown or missing field is named itself."""
     if not isinstance(wrong, msgspec.ValidationError):
-        return malformed("", "not a JSON document" if isinstance(wrong, msgspec.DecodeError) else "nested too deeply")
+        return malformed("", NO_JSON if isinstance(wrong, msgspec.DecodeError) else "nested too deeply")
     text = str(wrong)
     at = _AT.search(text)
     path = at["path"] if at else ""

@@ -12,10 +12,10 @@ from litestar import Request, Response
 from litestar.exceptions import InternalServerException, NotFoundException
 from litestar.types import Scope
 
-from shared.rules.language.documents import require_single
+from shared.rules.language.documents import require_json, require_single
 from shared.web.methods import answer_to_options
 from shared.web.parameters import Parameters, parameters_of
-from shared.web.problems import malformed, unreadable
+from shared.web.problems import NO_JSON, malformed, unreadable
 
 _DECODER: Final = "pulka_decoder"  # what is worked out once for a handler is kept in its `opt`, which Litestar leaves to the application
 _WHOLE: Final = re.compile(r"0|-?[1-9][0-9]*")  # one spelling a number: no sign before it, no blanks, no fraction, no other digits
@@ -48,8 +48,7 @@ class StrictRequest(Request[Any, Any, Any]):
         try:
             read = decoder.decode(body)
         except msgspec.ValidationError as wrong:
-            _require_json(body)
-            require_single(body)
+            _require_document(body)  # a wrong shape is seen before the rest is read
             raise unreadable(wrong) from None
         except (msgspec.DecodeError, RecursionError) as wrong:
             raise unreadable(wrong) from None
@@ -57,14 +56,13 @@ class StrictRequest(Request[Any, Any, Any]):
         return read
 
 
-def _require_json(body: bytes) -> None:
-    """A wrong shape is seen before the rest is read; what is no JSON further on is no JSON."""
+def _require_document(body: bytes) -> None:
+    """Raises 400 for a body that is no JSON, wherever in it, or names a member twice."""
     try:
-        msgspec.json.decode(body, type=msgspec.Raw)
-    except msgspec.DecodeError as wrong:
-        raise unreadable(wrong) from None
-    except RecursionError:
-        return  # too deep to tell; the complaint about its shape stands
+        require_json(body)
+    except (msgspec.DecodeError, UnicodeError):
+        raise malformed("", NO_JSON) from None
+    require_single(body)
 
 
 async def in_good_order(request: Request[Any, Any, Any]) -> Response[None] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import msgspec
@@ -79,11 +80,16 @@ def _colons_left(document: bytes | str) -> int:
 def _read_to_the_end(document: bytes | str, path: str) -> None:
     """A wrong shape is seen before the rest is read; what is no JSON further on is no JSON."""
     try:
-        msgspec.json.decode(document, type=msgspec.Raw)
+        require_json(document)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise NotJson(path, f"not JSON: {error}") from None
-    except RecursionError:
-        return  # too deep to tell; the complaint about its shape stands
+
+
+def require_json(document: bytes | str) -> None:
+    """Raises `msgspec.DecodeError` or `UnicodeError` for what is no JSON, wherever in it. What is nested too deeply to tell passes."""
+    text = document if isinstance(document, str) else str(document, "utf-8")  # JSON is UTF-8, and whoever skips a text does not look
+    with suppress(RecursionError):
+        msgspec.json.decode(text, type=msgspec.Raw)
 
 
 class _Members(list[tuple[str, Any]]):

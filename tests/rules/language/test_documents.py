@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,13 @@ from shared.rules.open_cards.document import solve_document
 from shared.rules.pulka.imported import recorded
 from shared.rules.score_files.deal_record import replay_document
 from shared.rules.score_files.score_file import score_document
+
+
+class Amount(msgspec.Struct, forbid_unknown_fields=True):
+    """A document of one shape."""
+
+    amount: int
+
 
 texts = st.text(alphabet='abAB:{}[],"\\ é', max_size=4)
 values = st.recursive(
@@ -77,3 +85,11 @@ def test_the_place_begins_where_the_document_stands():
     with pytest.raises(Malformed) as refused:
         decode(b'{"a":1,"a":1}', dict, "inner")
     assert refused.value.path == "inner.a"
+
+
+@pytest.mark.parametrize("text", [b'{"na\xe4me":1}', b'{"name":"\xff","wrong":1}', b'{"\xed\xa0\x80":1}', b'[1,"\xc3("]', '{"\ud800":1}'])
+def test_what_is_no_text_is_no_json(text):
+    """JSON is UTF-8 (RFC 8259, 8.1): so it is said, wherever it stands, and whatever else is wrong with its shape."""
+    for kind in (Amount, dict, list):
+        with pytest.raises(NotJson):
+            decode(text, kind)

@@ -105,6 +105,8 @@ async def test_a_move_in_order_takes_the_short_way_and_is_answered_as_on_the_lon
         {"content": b'{"type": "cut", "at": 16, "more": 1}'},
         {"content": b'{"type": "cut", "at": 16, "at": 17}'},
         {"content": rb'{"type": "cut", "at": 16, "\u0061t": 16}'},
+        {"content": b'{"ty\xe4pe": "cut", "at": 16}'},
+        {"content": b'{"type": "cut", "at": 16, "\xff": 1}'},
         {"content": b'{"type": "play", "card": "AS"}'},
         {"content": b"[" * 40_000},
         {"content": b" " * 70_000},
