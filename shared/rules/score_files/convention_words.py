@@ -49,9 +49,9 @@ def _zero(value: Any) -> str:
 def _dark(value: Any) -> str:
     if not value:
         return "нет"
-    doubled = counted_noun(value["limit"], "удвоение", "удвоения", "удвоений")
-    rounds = counted_noun(value["opening_rounds"], "круг", "круга", "кругов")
-    return f"есть, предел {doubled}" + (f", в начале {rounds} распасовок втёмную" if value["opening_rounds"] else "")
+    doubled = counted_noun(value["limit"], "удвоения", "удвоений", "удвоений")
+    forced = counted_noun(value["opening_rounds"], "распасовка", "распасовки", "распасовок")
+    return f"есть, не больше {doubled}" + (f", в начале {forced} втёмную" if value["opening_rounds"] else "")
 
 
 def _ending(value: str) -> str:
@@ -88,7 +88,7 @@ OPTIONS: Final[dict[str, tuple[str, Told]]] = {
             "half_until_closed": "полуответственный, после закрытия пули ответственный",
         },
     ),
-    "declarer_remise": ("чем платит ремиз", {"mountain": "горой и консоляцией", "direct": "одной консоляцией, без горы"}),
+    "declarer_remise": ("ремиз разыгрывающего", {"mountain": "в гору и консоляция", "direct": "только консоляция, без горы"}),
     "consolation": ("консоляция", _consolation),
     "single_whister": (
         "взятки пасующего",
@@ -120,7 +120,7 @@ OPTIONS: Final[dict[str, tuple[str, Told]]] = {
     "misere_no_talon": ("мизер без прикупа", _IS),
     "dark": ("тёмная и бомбы", _dark),
     "here": ("«здесь» говорит", {"senior": "старшая рука", "first_hand": "только первая рука", "off": "никто"}),
-    "step_by_step": ("прыгать в торговле", {True: "нельзя", False: "можно"}),
+    "step_by_step": ("прыжки в торговле", {True: "нельзя", False: "можно"}),
     "silent_take": ("третья рука берёт прикуп молча", _MAY),
     "talon_bonus": ("премия за прикуп", {"off": "нет", "on": "есть"}),
     "refused_talon": ("отказ от прикупа, сдающему в гору", lambda points: str(points) if points else "ничего"),

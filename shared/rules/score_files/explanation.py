@@ -86,7 +86,8 @@ def _played(pulka: Scored, lang: Lang, deal: ScoredDeal, players: Sequence[Calle
         how += said(lang, "factor", factor=factor)
     how += "".join(said(lang, word) for word in ("shared", "without_three", "conceded") if getattr(outcome, word))
     if any(outcome.calls):
-        spoken = [(seat, call) for seat in clockwise_from(pulka.players, outcome.declarer or 0) if (call := outcome.calls[seat])]
+        order = sorted(clockwise_from(pulka.players, outcome.declarer or 0), key=resting(pulka.players, outcome.dealer).__contains__)
+        spoken = [(seat, call) for seat in order if (call := outcome.calls[seat])]  # a resting dealer is asked last (3.8.8)
         calls = _listed(said(lang, "call", who=players[seat].who, call=said(lang, call)) for seat, call in spoken)
         how += said(lang, "calls", calls=calls)
     if outcome.tricks:

@@ -86,3 +86,9 @@ def test_english_takes_the_options_own_words() -> None:
     assert option_value("en", "half_whist", []) == "none"
     assert option_value("en", "stalingrad", value=True) == "yes"
     assert option_value("en", "consolation", {"fixed": 10}) == "10"
+
+
+def test_3_7_9_forced_all_pass_deals_are_counted_as_deals() -> None:
+    """`opening_rounds` are single deals (Decision 21), not rounds of the table."""
+    assert option_value("ru", "dark", {"limit": 3, "opening_rounds": 1}) == "есть, не больше 3 удвоений, в начале 1 распасовка втёмную"
+    assert option_value("ru", "dark", {"limit": 1, "opening_rounds": 0}) == "есть, не больше 1 удвоения"

@@ -162,6 +162,36 @@ def test_3_3_19_dark_calls_bombs_and_what_they_multiply_are_told() -> None:
     assert "  первая рука: в гору +2, стало 8: поздний фальшренонс [3.9.16.2]" in text
 
 
+@pytest.mark.parametrize(
+    ("lang", "line"),
+    [
+        ("en", "Seat 2 plays 6♥; seat 0 passes, seat 1 passes, seat 3 whists; tricks"),
+        ("ru", "Третья рука играет 6♥; первая рука пас, вторая рука пас, сдающий вист; взятки"),
+    ],
+)
+def test_3_8_8_a_resting_dealer_is_heard_last(lang: Any, line: str) -> None:
+    """The dealer sits between declarer and first defender, and is asked last all the same (3.8.8)."""
+    calls = ["pass", "pass", None, "whist"]
+    text = told("sochi", {"dealer": 3, "declarer": 2, "contract": "6H", "calls": calls, "tricks": [2, 2, 6, 0]}, players=4, lang=lang)
+    assert line in text
+
+
+def test_4_2_14_who_writes_what_on_whom_is_said_as_at_the_table() -> None:
+    """Both ways of the settlement in Russian: each of the others writes, nobody is taken from."""
+    text = told("sochi", {"dealer": 2, "declarer": 0, "contract": "8S", "calls": [None, "pass", "pass"]}, lang="ru", target=10)
+    assert section(text, "Расчёт")[4:] == [
+        "  Первый способ: наименьшая гора 4, за всё сверх неё пишут висты:",
+        "    на место 1 каждый: 6 × 10 : 3 = 20",
+        "    на место 2 каждый: 6 × 10 : 3 = 20",
+        "  Второй способ: средняя гора 8, каждого сравнивают с ней:",
+        "    место 0: 4 × 10 = +40, висты 0: +40",
+        "    место 1: −2 × 10 = −20, висты 0: −20",
+        "    место 2: −2 × 10 = −20, висты 0: −20",
+        "  Оба способа дают: место 0 +40, место 1 −20, место 2 −20.",
+        "  Висты целые.",
+    ]
+
+
 def test_the_languages_have_the_same_sentences() -> None:
     """Each sentence is there in both, with the same parts."""
     who = {"opening": "who", "first": "who"}  # the same players, in another place of the sentence
