@@ -24,7 +24,7 @@ class Books:
 
     async def apply(self, connection: Connection, batch: Sequence[Stored]) -> None:
         """Write a batch. Raises what a commit that is no table's, or of a newer version, makes of it."""
-        known = await tables.load(connection, list({recorded.address.id for recorded in batch}))
+        known = await tables.load(connection, list({stored.address.id for stored in batch}))
         before = frozenset(known)
         lines = tables.lines(batch, known)
         await tables.write(connection, before, known.values())

@@ -54,17 +54,17 @@ class LobbyRows:
 
     async def apply(self, connection: Connection, batch: Sequence[Stored]) -> None:
         """Fold `batch` into the rows."""
-        ids = list({recorded.address.id for recorded in batch if recorded.address.kind == "table"})
+        ids = list({stored.address.id for stored in batch if stored.address.kind == "table"})
         rows = await connection.fetch("SELECT table_id, state FROM tables WHERE table_id = ANY($1)", ids) if ids else []
         states = {row["table_id"]: decode_state(row["state"]) for row in rows}
         players: list[tuple[str, bytes, bool]] = []
         erased: list[str] = []
-        for recorded in batch:
-            commit = decode(recorded.data)
+        for stored in batch:
+            commit = decode(stored.data)
             events = self._codec.open(commit)
-            if recorded.address.kind == "table":
-                before = states.get(recorded.address.id) or tables.initial(recorded.address)
-                states[recorded.address.id] = tables.fold(before, commit, events)
+            if stored.address.kind == "table":
+                before = states.get(stored.address.id) or tables.initial(stored.address)
+                states[stored.address.id] = tables.fold(before, commit, events)
             else:
                 players += [
                     (event.player, msgspec.json.encode(event.name), event.bot) for event in events if isinstance(event, PlayerSignedUp)

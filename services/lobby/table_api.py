@@ -155,7 +155,7 @@ def _done(result: Result) -> tuple[Table, str | None]:
         case RefusedAt(refused=refused, revision=revision):
             raise refusal(refused, revision)
         case Committed():
-            return result.loaded.state, result.recorded.position
+            return result.loaded.state, result.stored.position
     return result.loaded.state, None
 
 

@@ -49,11 +49,11 @@ ON CONFLICT (stream) DO UPDATE SET sequence = excluded.sequence WHERE p.sequence
 log = structlog.get_logger(__name__)
 
 
-def status_in(recorded: Stored) -> tuple[str, int] | None:
+def status_in(stored: Stored) -> tuple[str, int] | None:
     """The status that this commit of a table brings, and its time; None when it brings none."""
-    if not any(mark in recorded.data for mark in _MARKS):
+    if not any(mark in stored.data for mark in _MARKS):
         return None
-    commit = decode(recorded.data)
+    commit = decode(stored.data)
     found = None
     for event in stored_table_events(commit):
         match event:
@@ -70,12 +70,12 @@ def status_in(recorded: Stored) -> tuple[str, int] | None:
     return None if found is None else (found, commit.at)
 
 
-def _readable_status(recorded: Stored) -> tuple[str, int] | None:
+def _readable_status(stored: Stored) -> tuple[str, int] | None:
     """The same; None where a damaged commit cannot be read, which stops no other table's progress."""
     try:
-        return status_in(recorded)
+        return status_in(stored)
     except UNAPPLICABLE as damaged:
-        log.error("commit_unreadable", position=recorded.position, aggregate=recorded.address.subject, error=type(damaged).__name__)  # noqa: TRY400 - its text may hold what the commit holds
+        log.error("commit_unreadable", position=stored.position, aggregate=stored.address.subject, error=type(damaged).__name__)  # noqa: TRY400 - its text may hold what the commit holds
         return None
 
 
@@ -92,8 +92,8 @@ async def status_when_begun(event_log: EventLog, table_id: str, seconds: float) 
     """Wait at most `seconds` for the table's first commit: `playing` or `refused`; None when it does not come. Raises `Unavailable`."""
     try:
         async with asyncio.timeout(seconds), aclosing(event_log.watch(address.table(table_id))) as commits:
-            async for recorded in commits:
-                if found := status_in(recorded):
+            async for stored in commits:
+                if found := status_in(stored):
                     return found[0]
     except TimeoutError:
         pass
@@ -149,7 +149,7 @@ class Progress:
         async with aclosing(self._log.follow(stream, after=position)) as batches:
             async for batch in batches:
                 self._troubles.pop(stream, None)
-                risen = [(recorded.address.id, *found) for recorded in batch if (found := _readable_status(recorded))]
+                risen = [(stored.address.id, *found) for stored in batch if (found := _readable_status(stored))]
                 if risen:
                     await self._write(risen)
                 if batch:

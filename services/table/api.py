@@ -118,7 +118,7 @@ async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) 
     assert isinstance(outcome, Committed), "a move that is accepted makes events"  # noqa: S101 - says what the rules promise
     desk.committed(outcome)
     eye = maker_of(outcome.loaded.state, sender.player)
-    shown = desk.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, eye)
+    shown = desk.reader.shown(outcome.commit, outcome.hash, outcome.stored.position, eye)
     return shown if sees_now(outcome.loaded.state, sender.player) else shown | {"revision": None, "position": None}
 
 

@@ -133,4 +133,4 @@ async def _decided(
     assert isinstance(outcome, Committed), "what is decided here makes an event"  # noqa: S101 - says what the rules promise
     desk.committed(outcome)
     eye = maker_of(outcome.loaded.state, author.caller.player)
-    return desk.reader.shown(outcome.commit, outcome.hash, outcome.recorded.position, eye)
+    return desk.reader.shown(outcome.commit, outcome.hash, outcome.stored.position, eye)

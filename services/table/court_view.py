@@ -9,7 +9,7 @@ from shared.rules.adjudicated.sheet_entries import Lines
 from shared.rules.deal.ending import outcome_document
 from shared.rules.language.amount import written
 from shared.rules.pulka.decider import Pulka
-from shared.rules.scoring.recorded_infraction import infraction_document
+from shared.rules.scoring.infraction_document import infraction_document
 
 
 def court_view(pulka: Pulka) -> dict[str, Any] | None:

@@ -24,14 +24,14 @@ from shared.events.commit import decode
 from shared.rules.deck.seats import MOST
 from shared.rules.deck.shuffle import framed
 from shared.rules.language.game_events import Event
-from shared.rules.pulka.imported import PulkaRecorded, recorded
+from shared.rules.pulka.imported import PulkaRecorded, imported
 from shared.web.auth import OPERATE, OPERATOR
 from shared.web.problems import Problem, malformed, refusal
 
 ROUTE: Final = "/v1/tables/recorded"
 EARLIEST: Final = date(1900, 1, 1)  # preferans is older; a year of two digits is a slip
 AHEAD: Final = timedelta(days=1)  # it is tomorrow in Vladivostok while it is today by UTC
-PURPOSE: Final = "pulka recorded table 1"  # keeps the ids of recorded pulkas apart from whatever else is ever made of the same parts
+PURPOSE: Final = "pulka recorded table 1"  # keeps the ids of imported pulkas apart from whatever else is ever made of the same parts
 
 _encode = msgspec.json.Encoder(order="sorted").encode
 
@@ -77,14 +77,14 @@ def import_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         summary="Record a pulka that was played elsewhere: an operator",
         dependencies=by_author(desk),
     )
-    async def record(data: JSONBody[NewImport], author: NamedDependency[Author]) -> Imported:
+    async def import_pulka(data: JSONBody[NewImport], author: NamedDependency[Author]) -> Imported:
         at = desk()
         if not author.caller.player.startswith(OPERATOR) or OPERATE not in author.caller.scopes:
             raise Problem(403, "scope_missing", f"This needs an operator's token with the scope {OPERATE!r}.")
         day = data.played_on
         if day is not None and not EARLIEST <= day <= datetime.fromtimestamp(at.clock() // 1000, UTC).date() + AHEAD:
             raise malformed("played_on", f"must be a day from {EARLIEST} to today")
-        event = recorded(data.score_file, data.seats, data.visibility, author.caller.player, None if day is None else day.isoformat())
+        event = imported(data.score_file, data.seats, data.visibility, author.caller.player, None if day is None else day.isoformat())
         for place, player in enumerate(data.seats):
             if not is_id(player) or await at.tables.log.head(Address("lobby", "player", player)) is None:
                 raise malformed(f"seats[{place}]", "the lobby knows no such player")
@@ -93,22 +93,22 @@ def import_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         done = await _recorded(at.tables, table_id, event, request)
         since = (await at.tables.load(table_id, at_leader=True)).state.pulka.annulled
         annulled = None if since is None else AnnulledSince(since.author, since.reason)
-        return Imported(table_id, done.loaded.revision, done.recorded.position, done.hash, annulled)
+        return Imported(table_id, done.loaded.revision, done.stored.position, done.hash, annulled)
 
-    return [record]
+    return [import_pulka]
 
 
 async def _recorded(tables: Tables, table_id: str, event: PulkaRecorded, request: aggregates.Request) -> Committed[Table, Event]:
     """The table's first commit, whoever's it is. Raises 410 `archived`, 422 `idempotency_mismatch` when the key made another pulka."""
     try:
-        done = await tables.record(table_id, event, request)
+        done = await tables.import_pulka(table_id, event, request)
         if isinstance(done, RefusedAt) and done.refused is RECORDED:  # another operator's, who used the same key
             where = address.table(table_id)
             head = await tables.log.head(where)
             first, *_ = await tables.log.read(where, until=head.sequence if head is not None else 0)
-            done = await tables.record(table_id, event, msgspec.structs.replace(request, actor=decode(first.data).actor))
+            done = await tables.import_pulka(table_id, event, msgspec.structs.replace(request, actor=decode(first.data).actor))
     except Mismatch:
-        told = f"Table {table_id} was recorded under this Idempotency-Key, with other deals, seats or visibility."
+        told = f"Table {table_id} was imported under this Idempotency-Key, with other deals, seats or visibility."
         raise Problem(422, "idempotency_mismatch", told) from None
     if isinstance(done, RefusedAt):
         refused = msgspec.structs.replace(done.refused, message=f"Table {table_id}: {done.refused.message}")

@@ -41,14 +41,14 @@ class Openings:
 
     async def apply(self, connection: Connection, batch: Sequence[Stored]) -> None:
         """Open what `batch` filled; the log's errors pass through, and the batch comes again."""
-        for recorded in batch:
-            if recorded.address.kind == "table":
-                await self._apply(connection, recorded)
+        for stored in batch:
+            if stored.address.kind == "table":
+                await self._apply(connection, stored)
 
-    async def _apply(self, connection: Connection, recorded: Stored) -> None:
-        for event in stored_lobby_events(decode(recorded.data)):
+    async def _apply(self, connection: Connection, stored: Stored) -> None:
+        for event in stored_lobby_events(decode(stored.data)):
             if isinstance(event, TableFilled):
-                table_id, cause = recorded.address.id, recorded.position
+                table_id, cause = stored.address.id, stored.position
                 terms = opening(event, secrets.randbits(64), secrets.token_hex(32))
                 if isinstance(terms, Refused):
                     log.warning("pulka_refused", table=table_id, code=terms.code)

@@ -298,7 +298,7 @@ class Tables:
         event = PulkaRefused(refused.code, refused.message)
         return await self._aggregates.transact(address.table(table_id), request, lambda loaded, _: () if loaded.revision else (event,))
 
-    async def record(self, table_id: str, event: PulkaRecorded, request: Request) -> Result:
+    async def import_pulka(self, table_id: str, event: PulkaRecorded, request: Request) -> Result:
         """Write down a pulka that was played elsewhere, at a table that has no commit yet; anything else it refuses."""
         return await self._aggregates.transact(
             address.table(table_id),

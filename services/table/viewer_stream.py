@@ -173,10 +173,10 @@ class Reader:
                 return
             last = seen.rest[-1].sequence if seen.rest else 0  # all that is there is shown before the end is told
             async with aclosing(self._commits(table_id, seen, follow=follow)) as commits:
-                async for recorded in commits:
-                    if recorded.revision == table.revision:  # a copy of the last one, or a table that its next reader finds to be damaged
+                async for stored in commits:
+                    if stored.revision == table.revision:  # a copy of the last one, or a table that its next reader finds to be damaged
                         continue
-                    before, table = table.pulka.seats, self._folded(table, recorded)
+                    before, table = table.pulka.seats, self._folded(table, stored)
                     if table.pulka.seats != before:  # the pulka has begun under the stream, or somebody sits elsewhere now
                         try:
                             viewer = viewer_of(table, caller)
@@ -184,24 +184,24 @@ class Reader:
                             return  # he has been replaced at a table that only its players may look at
                         self._leave(table_id, present)
                         present = self._enter(table_id, eye_at(table, caller))
-                    waiting.append((recorded, table.pulka.number, eye_at(table, caller)))
+                    waiting.append((stored, table.pulka.number, eye_at(table, caller)))
                     while waiting and _released(waiting[0][1], table, viewer):
                         shown, _, eye = waiting.popleft()
                         yield self._commit_frame(shown, eye)
-                    if follow and recorded.sequence >= last and table.pulka.status in ENDED:
+                    if follow and stored.sequence >= last and table.pulka.status in ENDED:
                         yield _over(table)
                         return
         finally:
             self._leave(table_id, present)
 
     async def _commits(self, table_id: str, seen: Seen, *, follow: bool) -> AsyncGenerator[Stored, None]:
-        for recorded in seen.rest:
-            yield recorded
+        for stored in seen.rest:
+            yield stored
         if follow:
             after = seen.rest[-1].sequence if seen.rest else seen.sequence
             async with aclosing(self._tables.log.watch(address.table(table_id), after=after)) as live:
-                async for recorded in live:
-                    yield recorded
+                async for stored in live:
+                    yield stored
 
     async def _seen(self, head: Loaded[Table], viewer: Viewer, cursor: int | None) -> Seen:
         """The table as of `cursor`, or as late as `viewer` may know it. Raises 400 for a cursor beyond that, which tells no more than a
@@ -211,11 +211,11 @@ class Reader:
             return Seen(head.state, head.sequence)
         records = without_copies(await self._tables.log.read(head.address, until=head.sequence))
         seen, sequence = initial(head.address), 0
-        for recorded in records:
-            table = self._folded(seen, recorded)
+        for stored in records:
+            table = self._folded(seen, stored)
             if seen.revision == cursor or not _released(table.pulka.number, head.state, viewer):
                 break
-            seen, sequence = table, recorded.sequence
+            seen, sequence = table, stored.sequence
         if cursor is not None and cursor > seen.revision:
             raise malformed("after", f"the table is at revision {seen.revision}" + (" for you" if viewer.delay_deals else ""))
         return Seen(seen, sequence, tuple(records[seen.revision :]))
@@ -239,15 +239,15 @@ class Reader:
             shown["clock"]["deadline"] = self.ends(seen.table, now)
         return shown
 
-    def _commit_frame(self, recorded: Stored, eye: Maker | None) -> Frame:
-        commit = decode(recorded.data)
-        return Frame("commit", _encode(self.shown(commit, hash_of(recorded.data), recorded.position, eye)), commit.revision)
+    def _commit_frame(self, stored: Stored, eye: Maker | None) -> Frame:
+        commit = decode(stored.data)
+        return Frame("commit", _encode(self.shown(commit, hash_of(stored.data), stored.position, eye)), commit.revision)
 
-    def _folded(self, table: Table, recorded: Stored) -> Table:
+    def _folded(self, table: Table, stored: Stored) -> Table:
         """Raises `BrokenChain` where the log is damaged."""
-        if recorded.revision != table.revision + 1:
-            raise BrokenChain(f"{recorded.position} does not follow revision {table.revision}", table.revision + 1)
-        commit = decode(recorded.data)
+        if stored.revision != table.revision + 1:
+            raise BrokenChain(f"{stored.position} does not follow revision {table.revision}", table.revision + 1)
+        commit = decode(stored.data)
         return fold(table, commit, self._tables.codec.open(commit))
 
     async def _require_table(self, table_id: str) -> None:

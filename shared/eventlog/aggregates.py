@@ -222,13 +222,13 @@ class Aggregates(Generic[S, E]):
         )
         data = encode(commit)
         try:
-            recorded = await self._log.append(loaded.address, data, loaded.sequence)
+            stored = await self._log.append(loaded.address, data, loaded.sequence)
         except BaseException:  # whatever it was, the copy may be stale now; even a cancellation leaves the outcome open
             self._forget(loaded.address)
             raise
-        if recorded.data == data:
-            return _last(self._remember(self._advance(folded, recorded, commit, events)))
-        after = self._advance_guarded(folded, (recorded,))  # the same command, stored first by another instance
+        if stored.data == data:
+            return _last(self._remember(self._advance(folded, stored, commit, events)))
+        after = self._advance_guarded(folded, (stored,))  # the same command, stored first by another instance
         answered = await self._repeat(after, commit.revision, request)
         assert answered is not None, "its newest commit is the one that is asked for"  # noqa: S101 - says what the line before makes
         return answered
@@ -239,9 +239,9 @@ class Aggregates(Generic[S, E]):
         """
         self._remember(folded)
         if revision != folded.loaded.revision:
-            records = await self._log.read(folded.loaded.address, until=folded.loaded.sequence)
-            so_far = [one for one in records if one.revision <= revision]
-            if records and not so_far:  # what is there now stands alone: the rest is in an archive
+            commits = await self._log.read(folded.loaded.address, until=folded.loaded.sequence)
+            so_far = [one for one in commits if one.revision <= revision]
+            if commits and not so_far:  # what is there now stands alone: the rest is in an archive
                 return None
             folded = self._advance_guarded(self._empty(folded.loaded.address), so_far)
         committed = _last(folded)
@@ -253,24 +253,24 @@ class Aggregates(Generic[S, E]):
 
     async def _read(self, address: Address, head: Stored | None = None) -> _Folded[S, E]:
         """Fold the log from its beginning, at least up to `head`."""
-        records = await self._log.read(address, until=head.sequence if head else 0)
-        folded = self._advance_guarded(self._empty(address), records)
+        commits = await self._log.read(address, until=head.sequence if head else 0)
+        folded = self._advance_guarded(self._empty(address), commits)
         return self._remember(folded)
 
     async def _ask_leader(self, folded: _Folded[S, E]) -> _Folded[S, E]:
         """`folded` itself if it is the leader's newest, else the newest."""
         loaded = folded.loaded
         head = await self._log.head(loaded.address)
-        ours = folded.last.recorded if folded.last else None
+        ours = folded.last.stored if folded.last else None
         if head == ours:
             return folded
         self._check_not_behind(folded, head)
-        records = await self._log.read(loaded.address, after=loaded.sequence, until=head.sequence if head else 0)
-        return self._remember(self._advance_guarded(folded, records))
+        commits = await self._log.read(loaded.address, after=loaded.sequence, until=head.sequence if head else 0)
+        return self._remember(self._advance_guarded(folded, commits))
 
     def _check_not_behind(self, folded: _Folded[S, E], head: Stored | None) -> None:
         """Refuse a leader that knows less than it acknowledged, or another history; the copy is kept as the witness."""
-        if folded.last is not None and (head is None or head.sequence <= folded.loaded.sequence) and head != folded.last.recorded:
+        if folded.last is not None and (head is None or head.sequence <= folded.loaded.sequence) and head != folded.last.stored:
             self._remember(folded)
             raise BrokenChain(
                 f"the log is behind revision {folded.loaded.revision} of {folded.loaded.address.subject}, which it had",
@@ -280,39 +280,39 @@ class Aggregates(Generic[S, E]):
     def _empty(self, address: Address) -> _Folded[S, E]:
         return _Folded(Loaded(address, self._initial(address)))
 
-    def _advance_guarded(self, folded: _Folded[S, E], records: list[Stored] | tuple[Stored, ...]) -> _Folded[S, E]:
+    def _advance_guarded(self, folded: _Folded[S, E], commits: list[Stored] | tuple[Stored, ...]) -> _Folded[S, E]:
         """Fold stored commits; one that cannot be folded leaves nothing cached. Raises `BrokenChain`."""
         try:
-            for recorded in records:
-                if folded.last is not None and is_copy(recorded, folded.last.recorded):
-                    folded = _at_copy(folded, recorded)
+            for stored in commits:
+                if folded.last is not None and is_copy(stored, folded.last.stored):
+                    folded = _at_copy(folded, stored)
                     continue
-                commit = _commit_in(recorded, folded.loaded)
-                folded = self._advance(folded, recorded, commit, self._codec.open(commit))
+                commit = _commit_in(stored, folded.loaded)
+                folded = self._advance(folded, stored, commit, self._codec.open(commit))
         except Exception:
             self._forget(folded.loaded.address)
             raise
         return folded
 
-    def _advance(self, folded: _Folded[S, E], recorded: Stored, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
+    def _advance(self, folded: _Folded[S, E], stored: Stored, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
         before = folded.loaded
         if commit.aggregate == before.address.subject and commit.revision > before.revision and self._alone(events):
-            return self._begun_with(recorded, commit, events)
+            return self._begun_with(stored, commit, events)
         follows = (before.address.subject, before.revision + 1, before.head_hash)
         if (commit.aggregate, commit.revision, commit.prev_hash) != follows:
             raise BrokenChain(
-                f"{recorded.position} does not follow revision {before.revision} of {before.address.subject}", before.revision + 1
+                f"{stored.position} does not follow revision {before.revision} of {before.address.subject}", before.revision + 1
             )
-        own_hash = hash_of(recorded.data)
-        after = Loaded(before.address, self._fold(before.state, commit, events), commit.revision, recorded.sequence, own_hash, commit.at)
+        own_hash = hash_of(stored.data)
+        after = Loaded(before.address, self._fold(before.state, commit, events), commit.revision, stored.sequence, own_hash, commit.at)
         keys = folded.keys + command_key(commit.actor, commit.command_id)
-        return _Folded(after, Committed(recorded, commit, own_hash, events, after), keys)
+        return _Folded(after, Committed(stored, commit, own_hash, events, after), keys)
 
-    def _begun_with(self, recorded: Stored, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
+    def _begun_with(self, stored: Stored, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
         """An aggregate of whose commits only the last is there, or soon will be; and no command is remembered that cannot be answered."""
-        own_hash, state = hash_of(recorded.data), self._fold(self._initial(recorded.address), commit, events)
-        after = Loaded(recorded.address, state, commit.revision, recorded.sequence, own_hash, commit.at)
-        return _Folded(after, Committed(recorded, commit, own_hash, events, after))
+        own_hash, state = hash_of(stored.data), self._fold(self._initial(stored.address), commit, events)
+        after = Loaded(stored.address, state, commit.revision, stored.sequence, own_hash, commit.at)
+        return _Folded(after, Committed(stored, commit, own_hash, events, after))
 
     def _remember(self, folded: _Folded[S, E]) -> _Folded[S, E]:
         """Keep the newer of two copies; the aggregate that was used longest ago makes room."""
@@ -336,17 +336,17 @@ def _last(folded: _Folded[S, E]) -> Committed[S, E]:
     return folded.last
 
 
-def _at_copy(folded: _Folded[S, E], recorded: Stored) -> _Folded[S, E]:
-    """The same aggregate, whose last commit lies at the place of its copy `recorded` too: there the next one is expected to follow."""
+def _at_copy(folded: _Folded[S, E], stored: Stored) -> _Folded[S, E]:
+    """The same aggregate, whose last commit lies at the place of its copy `stored` too: there the next one is expected to follow."""
     if folded.last is None:
         return folded
-    after = msgspec.structs.replace(folded.loaded, sequence=recorded.sequence)
-    return msgspec.structs.replace(folded, loaded=after, last=msgspec.structs.replace(folded.last, recorded=recorded, loaded=after))
+    after = msgspec.structs.replace(folded.loaded, sequence=stored.sequence)
+    return msgspec.structs.replace(folded, loaded=after, last=msgspec.structs.replace(folded.last, stored=stored, loaded=after))
 
 
-def _commit_in(recorded: Stored, before: Loaded[S]) -> Commit:
+def _commit_in(stored: Stored, before: Loaded[S]) -> Commit:
     """Raises `BrokenChain` for bytes that are no commit."""
     try:
-        return decode(recorded.data)
+        return decode(stored.data)
     except msgspec.DecodeError:
-        raise BrokenChain(f"{recorded.position} of {before.address.subject} is no commit", before.revision + 1) from None
+        raise BrokenChain(f"{stored.position} of {before.address.subject} is no commit", before.revision + 1) from None

@@ -11,20 +11,20 @@ from collections.abc import Iterable
 from shared.eventlog.port import Stored
 
 
-def is_copy(recorded: Stored, before: Stored | None) -> bool:
-    """Whether `recorded` is the commit `before` of its aggregate once more."""
-    return before is not None and recorded.data == before.data
+def is_copy(stored: Stored, before: Stored | None) -> bool:
+    """Whether `stored` is the commit `before` of its aggregate once more."""
+    return before is not None and stored.data == before.data
 
 
-def split_copies(records: Iterable[Stored]) -> tuple[list[Stored], list[Stored]]:
+def split_copies(commits: Iterable[Stored]) -> tuple[list[Stored], list[Stored]]:
     """One aggregate's commits in the order of the log, without the copies, and the copies."""
     kept: list[Stored] = []
     copies: list[Stored] = []
-    for recorded in records:
-        (copies if is_copy(recorded, kept[-1] if kept else None) else kept).append(recorded)
+    for stored in commits:
+        (copies if is_copy(stored, kept[-1] if kept else None) else kept).append(stored)
     return kept, copies
 
 
-def without_copies(records: Iterable[Stored]) -> list[Stored]:
+def without_copies(commits: Iterable[Stored]) -> list[Stored]:
     """One aggregate's commits in the order of the log, each once."""
-    return split_copies(records)[0]
+    return split_copies(commits)[0]

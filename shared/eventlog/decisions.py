@@ -73,7 +73,7 @@ class Committed(msgspec.Struct, Generic[S, E], frozen=True):
     `repeated`: this command had been decided before; all of it, `loaded` too, is as it was then.
     """
 
-    recorded: Stored
+    stored: Stored
     commit: Commit
     hash: str
     events: tuple[E, ...]

@@ -32,7 +32,7 @@ PAUSE_SECONDS: Final = 0.1  # before the next try to read
 class _Seen(msgspec.Struct, frozen=True):
     """A live commit and the sequence of the one before it in the same aggregate."""
 
-    recorded: Stored
+    stored: Stored
     previous: int
 
 
@@ -74,12 +74,12 @@ class _Channel:
         """Hand one live commit to every watcher."""
         try:
             sequence, previous = int(header(message, SEQUENCE)), int(header(message, PREVIOUS))
-            recorded = Stored(self.address, self.address.stream, sequence, revision_in(message.data), message.data)
+            stored = Stored(self.address, self.address.stream, sequence, revision_in(message.data), message.data)
         except ValueError:
             log.warning("live_message_unreadable", aggregate=self.address.subject)  # nothing that a stream republished looks like this
             return
         for watcher in self.watchers:
-            watcher.offer(_Seen(recorded, previous))
+            watcher.offer(_Seen(stored, previous))
 
 
 class Live:
@@ -111,19 +111,19 @@ class Live:
                 channel.leave = await self._connection.subscribe(self._namespace.live_subject(address), channel.deliver)
             while True:
                 if watcher.lost:
-                    for recorded in await self._from_log(watcher, address, after):
-                        after = recorded.sequence
-                        yield recorded
+                    for stored in await self._from_log(watcher, address, after):
+                        after = stored.sequence
+                        yield stored
                     continue
                 while watcher.waiting and not watcher.lost:
                     seen = watcher.waiting.popleft()
-                    if seen.recorded.sequence <= after:
+                    if seen.stored.sequence <= after:
                         continue
                     if seen.previous != after:
                         watcher.lose()
                         break
-                    after = seen.recorded.sequence
-                    yield seen.recorded
+                    after = seen.stored.sequence
+                    yield seen.stored
                 if not await self._news(watcher):
                     await self._compare(channel, watcher, after)
         finally:

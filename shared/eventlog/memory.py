@@ -54,21 +54,21 @@ class MemoryStore:
         used = self._bytes.get(name, 0) + len(data)
         if self.max_bytes is not None and used > self.max_bytes:
             raise StorageFull(f"{name} holds {self.max_bytes} bytes at most")
-        recorded = Stored(address, name, self._last.get(name, 0) + 1, revision, data)
+        stored = Stored(address, name, self._last.get(name, 0) + 1, revision, data)
         self._bytes[name] = used
-        self._last[name] = recorded.sequence
-        self._streams.setdefault(name, []).append(recorded)
-        self._aggregates.setdefault(address, []).append(recorded)
+        self._last[name] = stored.sequence
+        self._streams.setdefault(name, []).append(stored)
+        self._aggregates.setdefault(address, []).append(stored)
         self.wake()
-        return recorded
+        return stored
 
     def purge(self, address: Address, before: int = 1 << 62) -> int:
         """Take one aggregate out, or its commits below sequence `before`; the stream keeps its other commits and a gap."""
-        gone = [recorded for recorded in self.aggregate(address) if recorded.sequence < before]
+        gone = [stored for stored in self.aggregate(address) if stored.sequence < before]
         self._aggregates[address] = self.aggregate(address)[len(gone) :]
-        self._bytes[address.stream] = self._bytes.get(address.stream, 0) - sum(len(recorded.data) for recorded in gone)
+        self._bytes[address.stream] = self._bytes.get(address.stream, 0) - sum(len(stored.data) for stored in gone)
         self._streams[address.stream] = [
-            recorded for recorded in self.stream(address.stream) if recorded.address != address or recorded.sequence >= before
+            stored for stored in self.stream(address.stream) if stored.address != address or stored.sequence >= before
         ]
         return len(gone)
 
@@ -141,14 +141,14 @@ class MemoryLog:
         """See `EventLog.read`."""
         self._check()
         await asyncio.sleep(0)  # see append
-        return [recorded for recorded in self.store.aggregate(address) if recorded.sequence > after]
+        return [stored for stored in self.store.aggregate(address) if stored.sequence > after]
 
     async def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Stored], None]:
         """See `EventLog.follow`."""
         while not self._closed:
             if self._connected and self.store.last_sequence(stream) < after:
                 raise LogBehind(f"{stream} ends at {self.store.last_sequence(stream)}, before {after}, up to which it has been read")
-            found = [recorded for recorded in self.store.stream(stream) if recorded.sequence > after][:batch] if self._connected else []
+            found = [stored for stored in self.store.stream(stream) if stored.sequence > after][:batch] if self._connected else []
             if found:
                 after = found[-1].sequence
                 yield found
@@ -159,10 +159,10 @@ class MemoryLog:
     async def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Stored, None]:
         """See `EventLog.watch`."""
         while not self._closed:
-            found = [recorded for recorded in self.store.aggregate(address) if recorded.sequence > after] if self._connected else []
-            for recorded in found:
-                after = recorded.sequence
-                yield recorded
+            found = [stored for stored in self.store.aggregate(address) if stored.sequence > after] if self._connected else []
+            for stored in found:
+                after = stored.sequence
+                yield stored
             if not found:
                 await self.store.changed(self._heartbeat)
         raise Unavailable("closed")
@@ -189,12 +189,12 @@ class MemoryLog:
         """See `EventLog.next_after`."""
         self._check()
         await asyncio.sleep(0)  # see append
-        return next((recorded.sequence for recorded in self.store.stream(stream) if recorded.sequence > after), 0)
+        return next((stored.sequence for stored in self.store.stream(stream) if stored.sequence > after), 0)
 
     async def purge(self, address: Address, before: int) -> int:
         """See `EventLog.purge`; whoever has the memory may."""
         self._check()
-        if all(recorded.sequence != before for recorded in self.store.aggregate(address)):
+        if all(stored.sequence != before for stored in self.store.aggregate(address)):
             raise ValueError(f"{address.subject} has no commit at {before}")
         return self.store.purge(address, before)
 

@@ -133,7 +133,7 @@ class _Consumer:
             message = self._arrived.popleft()
             status = status_of(message)
             if not status:
-                commits.append(self._recorded(message))
+                commits.append(self._stored(message))
             elif status == HEARTBEAT_STATUS:
                 beat = True
             elif status == EXPIRED_STATUS:
@@ -142,7 +142,7 @@ class _Consumer:
                 raise Unanswered(f"the consumer ended: {status} {header(message, 'Description')}")
         return commits, beat
 
-    def _recorded(self, message: Msg) -> Stored:
+    def _stored(self, message: Msg) -> Stored:
         tokens = message.reply.split(".")
         place = ACK_TOKENS - 4 if len(tokens) == ACK_TOKENS else ACK_TOKENS - 2
         sequence, count = int(tokens[place]), int(tokens[place + 1])

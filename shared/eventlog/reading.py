@@ -193,7 +193,7 @@ class Reader:
             if status in {"", "204"}:
                 whole = whole and int(header(message, PREVIOUS) or 0) == (found[-1].sequence if found else 0)
             if not status:
-                found.append(self._recorded(address, message))
+                found.append(self._stored(address, message))
             elif status == "404":  # nothing there
                 done.set_result(False)
             elif status == "204":  # the end of the batch
@@ -208,5 +208,5 @@ class Reader:
         return found, done.result()
 
     @staticmethod
-    def _recorded(address: Address, message: Msg) -> Stored:
+    def _stored(address: Address, message: Msg) -> Stored:
         return Stored(address, address.stream, int(header(message, SEQUENCE)), revision_in(message.data), message.data)

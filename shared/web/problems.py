@@ -57,7 +57,7 @@ TITLES: Final[Mapping[str, str]] = {
     "lost_race": "Others were faster, several times in a row",
     "log_differs": "The log is not the one that the books were written from",
     "table_parked": "The books could not read this table",
-    "record_damaged": "What the log holds here is damaged",
+    "log_damaged": "What the log holds here is damaged",
     "no_such_deal": "There is no such deal",
     "no_such_checkpoint": "There is no such checkpoint",
     "not_in_checkpoint": "The checkpoint does not hold that commit",
@@ -140,7 +140,7 @@ _TROUBLE: Final[tuple[tuple[tuple[type[Exception], ...], int, str, str], ...]] =
     (
         (BrokenChain,),  # without its revision: whoever asks may not be entitled to know how far the table is
         500,
-        "record_damaged",
+        "log_damaged",
         "What the log holds here is damaged; nothing was decided, and no repeat helps. `pulka audit verify` names the revision.",
     ),
     ((LogError,), 503, "unavailable", "The log cannot be reached; nothing was decided."),
@@ -276,7 +276,7 @@ def problem_told(method: str, route: str, wrong: Exception) -> Problem:
     problem = problem_of(wrong)
     told = {"method": method, "route": route, "status": problem.status_code, "code": problem.code}
     if isinstance(wrong, BrokenChain):  # its text has a place in the log and nothing of what lies there
-        log.error("record_damaged", **told, revision=wrong.revision, reason=str(wrong))
+        log.error("log_damaged", **told, revision=wrong.revision, reason=str(wrong))
     elif problem.status_code == 500:
         log.error("request_failed", **told, kind=type(wrong).__name__, where=places(wrong))
     elif isinstance(wrong, (Problem, HTTPException)):

@@ -135,7 +135,7 @@ async def test_a_damaged_commit_parks_its_table_alone(house, damage, at, why, fo
         await tables.load(sick.id, at_leader=True)
     assert broken.value.revision == 21
     problem = problem_of(broken.value)
-    assert (problem.status_code, problem.code, problem.revision) == (500, "record_damaged", None)  # F25: how far it is concerns its viewers
+    assert (problem.status_code, problem.code, problem.revision) == (500, "log_damaged", None)  # F25: how far it is concerns its viewers
     status, verdicts = await audited(house)
     assert (status, verdicts[well.id]["verified"]) == (1, True)
     assert found in wrong_in(verdicts[sick.id])
@@ -168,7 +168,7 @@ async def test_a_byte_that_flips_on_the_disk_costs_one_table(house, revision):
     tables = Tables(house.log, TableCodec(KEYS))
     with pytest.raises(BrokenChain) as broken:
         await tables.load(sick.id, at_leader=True)
-    assert problem_of(broken.value).code == "record_damaged"
+    assert problem_of(broken.value).code == "log_damaged"
     status, verdicts = await audited(house)
     assert (status, verdicts[well.id]["verified"]) == (1, True)
     assert wrong_in(verdicts[sick.id]) == [(revision, "missing")]

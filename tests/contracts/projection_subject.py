@@ -27,14 +27,14 @@ class Tally:
         self.poisoned = poisoned
 
     async def apply(self, connection: Connection, batch: Sequence[Stored]) -> None:
-        for recorded in batch:
-            commit = decode(recorded.data)
+        for stored in batch:
+            commit = decode(stored.data)
             subject = commit.aggregate
             if self.poisoned and any(POISON.encode() in bytes(raw) for raw in commit.events):
                 raise ValueError("cannot be applied")
             before = await connection.fetchrow("SELECT commits, digest FROM tally WHERE aggregate = $1", subject)
             commits, digest = (before["commits"], before["digest"]) if before else (0, "")
-            digest = hashlib.sha256(digest.encode() + recorded.data).hexdigest()
+            digest = hashlib.sha256(digest.encode() + stored.data).hexdigest()
             await connection.execute(
                 "INSERT INTO tally VALUES ($1, $2, $3) ON CONFLICT (aggregate) DO UPDATE SET commits = $2, digest = $3",
                 subject,
@@ -68,9 +68,9 @@ class Writer:
                 events=(msgspec.Raw(msgspec.json.encode({"type": event, "n": self._random.random()})),),
             )
         )  # fmt: skip
-        recorded = await self._log.append(address, data, sequence)
-        self._heads[address] = (revision + 1, recorded.sequence, hash_of(data))
-        return recorded
+        stored = await self._log.append(address, data, sequence)
+        self._heads[address] = (revision + 1, stored.sequence, hash_of(data))
+        return stored
 
     async def spread(self, commits: int, aggregates: int) -> list[Stored]:
         """`commits` commits over `aggregates` fresh aggregates, in random order."""

@@ -116,7 +116,7 @@ async def test_each_attempt_is_sealed_with_fresh_entropy(memory):
 
     answer = await counters(memory, entropy=entropy).transact(table, request("a"), rival(memory, table, 2))
     assert len(drawn) == 3
-    assert drawn[-1].hex().encode() in answer.recorded.data
+    assert drawn[-1].hex().encode() in answer.stored.data
 
 
 async def test_a_decision_that_fails_leaves_the_aggregate_usable(memory):
@@ -203,7 +203,7 @@ async def _interleave(rounds):
             answer = await task
         except (OutcomeUnknown, Conflict, asyncio.CancelledError):
             return
-        assert answered.setdefault(command, answer.recorded) == answer.recorded
+        assert answered.setdefault(command, answer.stored) == answer.stored
 
     for steps in rounds:
         await asyncio.gather(*(turn(*step) for step in steps))

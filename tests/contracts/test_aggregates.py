@@ -37,15 +37,15 @@ async def logs(request, namespace):
     await two.close()
 
 
-async def purge_before(log, recorded):
+async def purge_before(log, stored):
     """Take out what lies before a commit, as whoever may."""
     if isinstance(log, MemoryLog):
-        await log.purge(recorded.address, recorded.sequence)
+        await log.purge(stored.address, stored.sequence)
         return
     client = await nats.connect(log.operator_url)
     space = log._namespace
-    order = json.dumps({"filter": space.subject(recorded.address), "seq": recorded.sequence}).encode()
-    await client.request(f"$JS.API.STREAM.PURGE.{space.stream(recorded.stream)}", order, timeout=5)
+    order = json.dumps({"filter": space.subject(stored.address), "seq": stored.sequence}).encode()
+    await client.request(f"$JS.API.STREAM.PURGE.{space.stream(stored.stream)}", order, timeout=5)
     await client.close()
 
 
@@ -64,8 +64,8 @@ async def test_a_command_is_decided_and_stored(logs):
     second = await counters(logs[1]).transact(table, request("b", now=9), add(3))
     assert isinstance(second, Committed)
     assert (second.loaded.state, second.loaded.revision, second.loaded.at, second.events) == (5, 2, 9, (Added(3, 2),))
-    assert second.commit.prev_hash == first.hash == hash_of(first.recorded.data)
-    assert second.recorded == await logs[0].head(table)
+    assert second.commit.prev_hash == first.hash == hash_of(first.stored.data)
+    assert second.stored == await logs[0].head(table)
     assert await counters(logs[0]).load(table) == second.loaded
 
 
@@ -94,8 +94,8 @@ async def test_a_double_click_makes_one_event_and_one_answer(logs):
     table = some_table()
     instances = [counters(log) for log in logs]
     answers = await asyncio.gather(*(instances[n % 2].transact(table, request("same"), add(1)) for n in range(10)))
-    assert {(answer.recorded, answer.loaded, answer.events) for answer in answers} == {
-        (answers[0].recorded, answers[0].loaded, (Added(1, 0),)),
+    assert {(answer.stored, answer.loaded, answer.events) for answer in answers} == {
+        (answers[0].stored, answers[0].loaded, (Added(1, 0),)),
     }
     assert [answer.repeated for answer in answers].count(False) == 1
     assert len(await logs[0].read(table)) == 1
@@ -112,8 +112,8 @@ async def test_a_repeat_gets_its_first_answer_however_late(logs):
             calls = []
             repeat = await instance.transact(table, request(f"c{number}", now=99), add(77, calls))
             assert repeat.repeated
-            assert (repeat.recorded, repeat.loaded, repeat.events, repeat.hash) == (
-                answer.recorded,
+            assert (repeat.stored, repeat.loaded, repeat.events, repeat.hash) == (
+                answer.stored,
                 answer.loaded,
                 answer.events,
                 answer.hash,
@@ -151,7 +151,7 @@ async def test_a_repeat_is_known_after_its_digest_key_was_replaced(logs):
     table = some_table()
     first = await counters(logs[0]).transact(table, request("key", digest="old"), add(1))
     again = await counters(logs[1]).transact(table, request("key", digest="new", former_digests=("older", "old")), add(1))
-    assert (again.repeated, again.recorded) == (True, first.recorded)
+    assert (again.repeated, again.stored) == (True, first.stored)
     with pytest.raises(Mismatch):
         await counters(logs[1]).transact(table, request("key", digest="new", former_digests=("older",)), add(1))
 
@@ -218,7 +218,7 @@ async def test_a_repeat_that_a_stale_copy_would_refuse_gets_its_first_answer(log
     await stale.transact(table, request("a"), add(LIMIT - 1))
     first = await busy.transact(table, request("b"), add(1))
     again = await stale.transact(table, request("b"), add(2))
-    assert (again.recorded, again.repeated) == (first.recorded, True)
+    assert (again.stored, again.repeated) == (first.stored, True)
 
 
 async def test_load_at_the_leader_is_the_newest(logs):
@@ -262,10 +262,10 @@ async def test_an_archived_aggregate_is_known_by_its_last_commit(logs):
     await writer.transact(table, request("b"), add(3))
     ended = await writer.transact(table, request("z"), last_of)
     await cached.load(table)
-    await purge_before(logs[0], ended.recorded)
+    await purge_before(logs[0], ended.stored)
     for instance in (stale, cached, counters(logs[1], **settings)):
         loaded = await instance.load(table, at_leader=True)
-        assert (loaded.state, loaded.revision, loaded.sequence) == (5, 3, ended.recorded.sequence)
+        assert (loaded.state, loaded.revision, loaded.sequence) == (5, 3, ended.stored.sequence)
     refused = await counters(logs[1], **settings).transact(table, request("c"), add(LIMIT))
     assert refused.revision == 3
 
@@ -276,7 +276,7 @@ async def test_only_a_commit_that_stands_alone_may(logs):
     instance = counters(logs[0])
     await instance.transact(table, request("a"), add(2))
     second = await instance.transact(table, request("b"), add(3))
-    await purge_before(logs[0], second.recorded)
+    await purge_before(logs[0], second.stored)
     with pytest.raises(BrokenChain):
         await counters(logs[1], alone=lambda events: events[-1].last).load(table)
 

@@ -23,7 +23,7 @@ from shared.rules.deal.decider import decide, evolve, legal_moves
 from shared.rules.deal.ending import outcome_of
 from shared.rules.deck.cards import CARDS, hand_text
 from shared.rules.language.moves import Concede
-from shared.rules.score_files.recorded_deal import deal_document
+from shared.rules.score_files.deal_document import deal_document
 from tests.load.figures import tell
 from tests.rules.words import shuffled
 

@@ -19,7 +19,7 @@ from services.cli.console.documents import REFUSED, document_or_exit, exit_unrea
 from services.cli.console.server_url import BY_DEFAULT, SERVER_URL, server_away, server_named
 from services.cli.operator.token import BAD_NAME, NAME
 from shared.rules.language.refusal import Malformed
-from shared.rules.pulka.imported import recorded
+from shared.rules.pulka.imported import imported
 from shared.web.auth import Tokens, master_keys
 from shared.web.service import CannotStart
 from shared.web.settings import Settings, read_settings
@@ -57,7 +57,7 @@ def import_command(  # noqa: PLR0913 - a parameter an option
     players = tuple(seats.split(",")) if seats else ()
     visibility = "private" if private else "public"
     try:
-        recorded(text, players, visibility, name)  # what is wrong with it is said here as `pulka score` says it
+        imported(text, players, visibility, name)  # what is wrong with it is said here as `pulka score` says it
     except Malformed as wrong:
         exit_unread(wrong)
     day = {} if played_on is None else {"played_on": played_on.date().isoformat()}
@@ -76,7 +76,7 @@ def import_command(  # noqa: PLR0913 - a parameter an option
 
 def _key_of(text: bytes, players: tuple[str, ...], *day: str) -> str:
     """The same for the same paper, however it is spaced and ordered and its players are called, whoever sends it and for whose eyes."""
-    paper = {name: value for name, value in msgspec.json.decode(text).items() if name != "names"}  # which are not recorded
+    paper = {name: value for name, value in msgspec.json.decode(text).items() if name != "names"}  # which are not imported
     return hashlib.sha256(_encode((paper, players, *day))).hexdigest()
 
 

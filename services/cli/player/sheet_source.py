@@ -16,9 +16,9 @@ from shared.events.address import is_id
 from shared.rules.convention.options import resolve
 from shared.rules.language.documents import convert
 from shared.rules.language.refusal import Malformed
+from shared.rules.score_files.deal_document import DealDocument, read_deal
 from shared.rules.score_files.kept_sheet import due
 from shared.rules.score_files.players_called import called
-from shared.rules.score_files.recorded_deal import DealDocument, read_deal
 from shared.rules.score_files.score_file import StartDocument, scored, scored_document, standing_at
 from shared.rules.score_files.scorer_words import Lang
 from shared.rules.score_files.what_if import PlayedDeal, PlayedPulka, as_played

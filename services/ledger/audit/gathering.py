@@ -43,16 +43,16 @@ class _Run:
         self.follows = FIRST_PREV_HASH  # the hash before it
         self.hashes: list[str] = []
 
-    def add(self, recorded: Stored) -> None:
+    def add(self, stored: Stored) -> None:
         """The next commit; the last one once more changes nothing. Raises `NotToBeSigned` when it does not follow."""
         try:
-            link = link_of(recorded.data)
+            link = link_of(stored.data)
         except ValueError:
             raise self._broken("unreadable", "this is no commit") from None
         if not self.hashes:
             self.first = link.revision
             self.follows = FIRST_PREV_HASH if link.revision == 1 else link.prev_hash
-        own, before = hash_of(recorded.data), self.hashes[-1] if self.hashes else self.follows
+        own, before = hash_of(stored.data), self.hashes[-1] if self.hashes else self.follows
         if self.hashes and own == before:
             return
         if link.revision != self.first + len(self.hashes) or link.prev_hash != before:
@@ -114,9 +114,9 @@ async def _of_stream(log: EventLog, stream: str, after: int, end: int, told: Cal
     quiet = 0
     async with aclosing(log.follow(stream, after=after)) as batches:
         async for batch in batches:
-            for recorded in batch:
-                if recorded.sequence <= end:
-                    runs.setdefault(recorded.address.id, _Run(recorded.address.id)).add(recorded)
+            for stored in batch:
+                if stored.sequence <= end:
+                    runs.setdefault(stored.address.id, _Run(stored.address.id)).add(stored)
             quiet = 0 if batch else quiet + 1
             if quiet == QUIET or (batch and batch[-1].sequence >= end):
                 break
@@ -140,9 +140,9 @@ async def _whole(log: EventLog, readers: Readers, run: _Run, end: int, known: Ma
 async def _read(log: EventLog, table: str, end: int, before: int) -> list[str]:
     """The hashes of a table's commits up to sequence `end`, those before revision `before`; none when the first one is not there."""
     earlier = _Run(table)
-    for recorded in await log.read(address.table(table), until=end):
-        if recorded.revision < before and recorded.sequence <= end:
-            earlier.add(recorded)
+    for stored in await log.read(address.table(table), until=end):
+        if stored.revision < before and stored.sequence <= end:
+            earlier.add(stored)
     return earlier.hashes if earlier.first == 1 else []
 
 

@@ -10,14 +10,14 @@ from shared.events.hidden import HIDDEN_UNTIL
 from shared.events.sealing import name_of
 
 
-def open_part(records: Sequence[Stored]) -> list[Stored]:
+def open_part(commits: Sequence[Stored]) -> list[Stored]:
     """The first of a table's commits, up to the last one after which nothing is hidden. Raises msgspec's errors for what is no commit."""
     hidden: set[str] = set()
     end = 0
-    for place, recorded in enumerate(records, 1):
-        for name in map(name_of, decode(recorded.data).events):
+    for place, stored in enumerate(commits, 1):
+        for name in map(name_of, decode(stored.data).events):
             hidden.discard(name)
             hidden |= {HIDDEN_UNTIL[name]} if name in HIDDEN_UNTIL else set()
         if not hidden:
             end = place
-    return list(records[:end])
+    return list(commits[:end])

@@ -64,9 +64,9 @@ class ProofReads:
 
     async def deal(self, table: Table, number: int) -> RecomputedDeal:
         """A revealed deal, shuffled and dealt once more. Raises 404, 500 `log_differs`."""
-        records = await self._whole(table)
+        commits = await self._whole(table)
         try:
-            found = await asyncio.to_thread(lambda: recompute(map(decode, (recorded.data for recorded in records)), number))
+            found = await asyncio.to_thread(lambda: recompute(map(decode, (stored.data for stored in commits)), number))
         except (ValueError, msgspec.MsgspecError):  # the first also for a deal that no sum leads to
             raise Problem(500, "log_differs", "The log has a deal that cannot be dealt again; see the verification.") from None
         if found is None:
@@ -75,26 +75,26 @@ class ProofReads:
 
     async def export(self, connection: Connection, table: Table) -> AsyncIterator[bytes]:
         """The export file of a table that is over, with its proof if it is in a checkpoint. Raises 500 `log_differs`."""
-        records = await self._whole(table)
+        commits = await self._whole(table)
         covering = await self.covering(connection, table)
         path = None if covering is None else await self._path(connection, covering[1], covering[0])
-        return _pieces(table, records, covering, path)
+        return _pieces(table, commits, covering, path)
 
     async def _whole(self, table: Table) -> list[Stored]:
-        records = await self.desk.log.read(address.table(table.table_id), until=table.sequence)
-        records = without_copies(recorded for recorded in records if recorded.sequence <= table.sequence)
-        if len(records) != table.revision or hash_of(records[-1].data) != table.hash:
+        commits = await self.desk.log.read(address.table(table.table_id), until=table.sequence)
+        commits = without_copies(stored for stored in commits if stored.sequence <= table.sequence)
+        if len(commits) != table.revision or hash_of(commits[-1].data) != table.hash:
             raise Problem(500, "log_differs", "The log does not hold this table as it was read; see the verification.")
-        return records
+        return commits
 
     async def _hashes(self, connection: Connection, leaf: Leaf) -> list[bytes]:
         found = await audit_trail.hashes(connection, leaf.table, leaf.revision)
         if len(found) == leaf.revision:
             return [bytes.fromhex(one) for one in found]
-        records = without_copies(
+        commits = without_copies(
             await self.desk.log.read(address.table(leaf.table))
         )  # a commit was left out of the books; the tree is over all
-        return [bytes.fromhex(hash_of(recorded.data)) for recorded in records[: leaf.revision]]
+        return [bytes.fromhex(hash_of(stored.data)) for stored in commits[: leaf.revision]]
 
     async def _path(self, connection: Connection, leaf: Leaf, signed: Signed) -> Path:
         grown = await self._grown(connection, signed)
@@ -114,10 +114,10 @@ class ProofReads:
             return self._trees[number]
 
 
-async def _pieces(table: Table, records: list[Stored], covering: tuple[Signed, Leaf] | None, path: Path | None) -> AsyncIterator[bytes]:
+async def _pieces(table: Table, commits: list[Stored], covering: tuple[Signed, Leaf] | None, path: Path | None) -> AsyncIterator[bytes]:
     writer = ExportWriter()
     yield writer.header(table.at)
-    yield writer.table(table.table_id, [recorded.data for recorded in records])
+    yield writer.table(table.table_id, [stored.data for stored in commits])
     if covering is not None and path is not None:
         yield writer.checkpoint(covering[0])
         yield writer.proof(covering[1], path)

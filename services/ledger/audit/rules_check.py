@@ -47,7 +47,7 @@ from shared.rules.language.refusal import Refused
 from shared.rules.pulka import corrections, seat_draw
 from shared.rules.pulka import decider as match
 from shared.rules.pulka.decider import Pulka, StartDeal
-from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded, recorded_again
+from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded, imported_again
 from shared.rules.scoring.settlement import is_time_up
 from shared.web.auth import OPERATOR
 
@@ -227,7 +227,7 @@ def _player(pulka: Pulka, maker: Maker) -> str | None:
 def _wrong_record(commit: Commit, recorded: PulkaRecorded, acts: tuple[Event, ...]) -> Finding | None:
     if not commit.actor.startswith(OPERATOR) or commit.actor != recorded.author:
         return Finding(commit.revision, "not_by_the_rules", "Somebody who is no operator recorded it.")
-    if list(map(encode_event, acts)) != [encode_event(recorded_again(recorded))]:
+    if list(map(encode_event, acts)) != [encode_event(imported_again(recorded))]:
         return Finding(commit.revision, "not_by_the_rules", "The rules score this file in another way.")
     return None
 

@@ -17,7 +17,7 @@ from shared.rules.adjudicated.sheet_entries import ON_THE_SHEET
 from shared.rules.deal.ending import outcome_of
 from shared.rules.language.amount import written
 from shared.rules.language.game_events import DealRevealed
-from shared.rules.score_files.recorded_deal import deal_document
+from shared.rules.score_files.deal_document import deal_document
 from shared.rules.score_files.tournament_column import contract_and_result
 from shared.rules.scoring.series import is_forced
 from shared.rules.scoring.sheet import Sheet

@@ -46,8 +46,8 @@ class OutOfPlace(BrokenChain):
     `reason` says it in a few words; `revision` is the one that was to come.
     """
 
-    def __init__(self, recorded: Stored, reason: str, revision: int) -> None:
-        super().__init__(f"{recorded.position} of {recorded.address.subject}: {reason}", revision)
+    def __init__(self, stored: Stored, reason: str, revision: int) -> None:
+        super().__init__(f"{stored.position} of {stored.address.subject}: {reason}", revision)
         self.reason = reason
 
 
@@ -93,12 +93,12 @@ async def check_against_log(log: EventLog, checkpoint: Checkpoint, connection: C
 async def _check_the_oldest(log: EventLog, checkpoint: Checkpoint, connection: Connection) -> None:
     """The checkpoint's commit is not in the log: archived, lost, or this is another log. What is left of the old one has been applied."""
     async with aclosing(log.follow(checkpoint.stream, batch=SAMPLE)) as batches:
-        oldest = [recorded for recorded in await anext(batches) if recorded.sequence <= checkpoint.sequence and recorded.revision]
+        oldest = [stored for stored in await anext(batches) if stored.sequence <= checkpoint.sequence and stored.revision]
     heads = await Heads.read(connection, oldest)
     parked = {row["aggregate"] for row in await connection.fetch("SELECT DISTINCT aggregate FROM parked")}
-    for recorded in oldest:
-        if recorded.address.subject not in parked and not heads.has(recorded):
-            raise HistoryDiffers(f"{recorded.position} lies before {checkpoint.sequence}, up to which was applied, and is not known")
+    for stored in oldest:
+        if stored.address.subject not in parked and not heads.has(stored):
+            raise HistoryDiffers(f"{stored.position} lies before {checkpoint.sequence}, up to which was applied, and is not known")
 
 
 async def head(connection: Connection, subject: str) -> tuple[int, str]:
@@ -117,60 +117,60 @@ class Heads:
     @staticmethod
     async def read(connection: Connection, batch: Sequence[Stored]) -> Heads:
         """The heads that the rows know of every aggregate in `batch`."""
-        subjects = list({recorded.address.subject for recorded in batch})
+        subjects = list({stored.address.subject for stored in batch})
         rows = await connection.fetch("SELECT aggregate, revision, hash FROM heads WHERE aggregate = ANY($1)", subjects)
         return Heads({row["aggregate"]: (row["revision"], row["hash"]) for row in rows})
 
-    def has(self, recorded: Stored) -> bool:
-        """Whether `recorded` has been applied. Raises `HistoryDiffers` when another commit was in its place, as far as that can be told."""
-        revision, head = self._known.get(recorded.address.subject, (0, FIRST_PREV_HASH))
-        if recorded.revision == revision and hash_of(recorded.data) != head:
-            raise HistoryDiffers(f"{recorded.position} is not the commit of revision {revision} that has been applied")
-        return recorded.revision <= revision
+    def has(self, stored: Stored) -> bool:
+        """Whether `stored` has been applied. Raises `HistoryDiffers` when another commit was in its place, as far as that can be told."""
+        revision, head = self._known.get(stored.address.subject, (0, FIRST_PREV_HASH))
+        if stored.revision == revision and hash_of(stored.data) != head:
+            raise HistoryDiffers(f"{stored.position} is not the commit of revision {revision} that has been applied")
+        return stored.revision <= revision
 
-    def repeats(self, recorded: Stored) -> bool:
-        """Whether `recorded` is its aggregate's head once more, byte for byte: the same commit, and nothing to apply."""
-        revision, head = self._known.get(recorded.address.subject, (0, FIRST_PREV_HASH))
-        return recorded.revision == revision and hash_of(recorded.data) == head
+    def repeats(self, stored: Stored) -> bool:
+        """Whether `stored` is its aggregate's head once more, byte for byte: the same commit, and nothing to apply."""
+        revision, head = self._known.get(stored.address.subject, (0, FIRST_PREV_HASH))
+        return stored.revision == revision and hash_of(stored.data) == head
 
-    def check(self, recorded: Stored) -> Link:
-        """Whether `recorded` is its aggregate's next commit. Raises `OutOfPlace` when it is not; `HistoryDiffers` as `follow` does."""
-        return self._next(recorded, recorded.address.subject)
+    def check(self, stored: Stored) -> Link:
+        """Whether `stored` is its aggregate's next commit. Raises `OutOfPlace` when it is not; `HistoryDiffers` as `follow` does."""
+        return self._next(stored, stored.address.subject)
 
-    def follow(self, recorded: Stored) -> Link:
-        """Check `recorded` and take it as its aggregate's new head. Raises as `check` does.
+    def follow(self, stored: Stored) -> Link:
+        """Check `stored` and take it as its aggregate's new head. Raises as `check` does.
 
         `HistoryDiffers`: it is the end of an archived table whose beginning was not read. That is no damage of one table.
         """
-        subject = recorded.address.subject
-        link = self._next(recorded, subject)
-        self._known[subject] = (link.revision, hash_of(recorded.data))
+        subject = stored.address.subject
+        link = self._next(stored, subject)
+        self._known[subject] = (link.revision, hash_of(stored.data))
         self._changed.add(subject)
         return link
 
-    def pass_over(self, recorded: Stored) -> None:
-        """Take `recorded`, which is left out of the rows, as its aggregate's new head. Raises `OutOfPlace`."""
-        subject = recorded.address.subject
+    def pass_over(self, stored: Stored) -> None:
+        """Take `stored`, which is left out of the rows, as its aggregate's new head. Raises `OutOfPlace`."""
+        subject = stored.address.subject
         revision, _ = self._known.get(subject, (0, FIRST_PREV_HASH))
-        if recorded.revision != revision + 1:
-            raise OutOfPlace(recorded, _out_of_place(recorded.revision, revision), revision + 1)
-        self._known[subject] = (recorded.revision, hash_of(recorded.data))
+        if stored.revision != revision + 1:
+            raise OutOfPlace(stored, _out_of_place(stored.revision, revision), revision + 1)
+        self._known[subject] = (stored.revision, hash_of(stored.data))
         self._changed.add(subject)
 
-    def _next(self, recorded: Stored, subject: str) -> Link:
+    def _next(self, stored: Stored, subject: str) -> Link:
         revision, head = self._known.get(subject, (0, FIRST_PREV_HASH))
         try:
-            link = link_of(recorded.data)
+            link = link_of(stored.data)
         except ValueError:
-            raise OutOfPlace(recorded, "is no commit", revision + 1) from None
+            raise OutOfPlace(stored, "is no commit", revision + 1) from None
         if link.revision == revision + 1 and link.prev_hash == head:
             return link
-        if link.revision > revision + 1 and is_mark(recorded.data):
+        if link.revision > revision + 1 and is_mark(stored.data):
             raise HistoryDiffers(
-                f"{recorded.position}: {subject} is archived up to revision {link.revision}, but {revision} has been applied; "
+                f"{stored.position}: {subject} is archived up to revision {link.revision}, but {revision} has been applied; "
                 "what came before is in an archive that was not read"
             )
-        raise OutOfPlace(recorded, _out_of_place(link.revision, revision), revision + 1)
+        raise OutOfPlace(stored, _out_of_place(link.revision, revision), revision + 1)
 
     async def write(self, connection: Connection) -> None:
         """Store what `follow` took, within the batch's transaction."""

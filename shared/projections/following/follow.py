@@ -198,7 +198,7 @@ class Worker:
                     heard_of = upcoming.result()
                     if heard_of is None:
                         raise status.LogSilent(f"the log's adapter has ended following {self.stream}")
-                    batch = [recorded for recorded in heard_of if recorded.sequence > self._sequence]  # a repeat is nothing new
+                    batch = [stored for stored in heard_of if stored.sequence > self._sequence]  # a repeat is nothing new
                     heard, upcoming = now, asyncio.ensure_future(anext(batches, None))  # the next is fetched while this one is written
                     if batch:
                         await self._apply(connection, lease, batch)
@@ -259,13 +259,13 @@ class Worker:
     async def _apply_whole(self, connection: Connection, lease: Lease, batch: Sequence[Stored], to: Checkpoint) -> None:
         """Apply what is not parked at one go, and park what follows a parked commit."""
         parked = self._clerk.parked
-        late = [recorded for recorded in batch if recorded.address.subject in parked] if parked else []
-        fresh = [recorded for recorded in batch if recorded.address.subject not in parked] if late else batch
+        late = [stored for stored in batch if stored.address.subject in parked] if parked else []
+        fresh = [stored for stored in batch if stored.address.subject not in parked] if late else batch
         async with connection.transaction():
             await checkpoint.lock(connection, lease, self._sequence)
             heads = await Heads.read(connection, fresh)
-            for recorded in fresh:
-                heads.follow(recorded)
+            for stored in fresh:
+                heads.follow(stored)
             if fresh:
                 await self._projection.apply(connection, fresh)
             await heads.write(connection)
@@ -289,7 +289,7 @@ class Worker:
 
     async def _without_archived(self, connection: Connection, batch: Sequence[Stored]) -> Sequence[Stored]:
         """What of `batch` was not applied from the archive: a table may lie there and still in the log."""
-        if not any(recorded.address.subject in self._archived.subjects for recorded in batch):
+        if not any(stored.address.subject in self._archived.subjects for stored in batch):
             return batch
         heads = await Heads.read(connection, batch)
         return [one for one in batch if one.address.subject not in self._archived.subjects or not heads.has(one)]
@@ -297,7 +297,7 @@ class Worker:
     def _place(self, batch: Sequence[Stored]) -> Checkpoint:
         """The checkpoint after `batch`: of its last commit, applied or not, and the time of the last one that tells its time."""
         last = batch[-1]
-        at = next((at for recorded in reversed(batch) if (at := parking.time_of(recorded)) is not None), self._at)
+        at = next((at for stored in reversed(batch) if (at := parking.time_of(stored)) is not None), self._at)
         return Checkpoint(self.stream, last.sequence, last.address.subject, hash_of(last.data), at)
 
     # ---- what others see -----------------------------------------------------------------------------------------------

@@ -45,9 +45,9 @@ class Parked(msgspec.Struct, frozen=True):
 class StillFails(Exception):
     """A parked commit cannot be applied by this program either; nothing of the aggregate was written."""
 
-    def __init__(self, recorded: Stored, error: Exception) -> None:
-        super().__init__(f"{recorded.position}: {type(error).__name__}")
-        self.revision = recorded.revision
+    def __init__(self, stored: Stored, error: Exception) -> None:
+        super().__init__(f"{stored.position}: {type(error).__name__}")
+        self.revision = stored.revision
         self.reason = reason_of(error)
 
 
@@ -80,32 +80,32 @@ async def apply_carefully(
 
     A copy of the commit before it is passed over. Adds to `parked`. Raises `HistoryDiffers`, and what is no fault of a commit.
     """
-    for recorded in batch:
-        subject = recorded.address.subject
+    for stored in batch:
+        subject = stored.address.subject
         if subject in parked:
-            await park(connection, [recorded], EARLIER)
+            await park(connection, [stored], EARLIER)
             continue
-        if heads.repeats(recorded):
-            log.warning("copy_passed_over", position=recorded.position, aggregate=subject, revision=recorded.revision)
+        if heads.repeats(stored):
+            log.warning("copy_passed_over", position=stored.position, aggregate=subject, revision=stored.revision)
             continue
         try:
-            skip = skips.of(recorded)
+            skip = skips.of(stored)
             if skip is not None:
-                heads.pass_over(recorded)
+                heads.pass_over(stored)
                 await skipping.write(connection, skip)
                 continue
-            heads.check(recorded)
+            heads.check(stored)
             async with connection.transaction():  # a savepoint: what this commit wrote goes, what the others wrote stays
-                await projection.apply(connection, [recorded])
+                await projection.apply(connection, [stored])
         except UNAPPLICABLE as error:
             if connection.is_closed():
                 raise ConnectionError("the connection was lost in a batch") from error  # it failed, not the commit
             reason = reason_of(error)
-            log.error("commit_parked", position=recorded.position, aggregate=subject, error=reason)  # noqa: TRY400 - the text may hold what the row holds
-            await park(connection, [recorded], reason, error.revision if isinstance(error, OutOfPlace) and not recorded.revision else None)
+            log.error("commit_parked", position=stored.position, aggregate=subject, error=reason)  # noqa: TRY400 - the text may hold what the row holds
+            await park(connection, [stored], reason, error.revision if isinstance(error, OutOfPlace) and not stored.revision else None)
             parked.add(subject)
         else:
-            heads.follow(recorded)
+            heads.follow(stored)
 
 
 async def apply_all(connection: Connection, projection: Projection, commits: Sequence[Stored], skips: Skips, size: int) -> None:
@@ -117,15 +117,15 @@ async def apply_all(connection: Connection, projection: Projection, commits: Seq
     for first in range(0, len(commits), size):
         part, fresh = commits[first : first + size], list[Stored]()
         try:
-            for recorded in part:
-                if heads.repeats(recorded):
+            for stored in part:
+                if heads.repeats(stored):
                     continue
-                skip = skips.of(recorded)
+                skip = skips.of(stored)
                 if skip is None:
-                    heads.follow(recorded)
-                    fresh.append(recorded)
+                    heads.follow(stored)
+                    fresh.append(stored)
                 else:
-                    heads.pass_over(recorded)
+                    heads.pass_over(stored)
                     await skipping.write(connection, skip)
             if fresh:
                 await projection.apply(connection, fresh)
@@ -147,10 +147,10 @@ async def park(connection: Connection, commits: Sequence[Stored], reason: str, r
     await connection.executemany(f"INSERT INTO parked ({COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7)", rows)  # noqa: S608 - a constant of ours
 
 
-def time_of(recorded: Stored) -> int | None:
+def time_of(stored: Stored) -> int | None:
     """When a commit was made; None for bytes that do not say."""
     try:
-        return link_of(recorded.data).at
+        return link_of(stored.data).at
     except ValueError:
         return None
 
@@ -159,10 +159,10 @@ async def read_parked(event_log: EventLog, parked: Sequence[Parked]) -> list[Sto
     """The commits of one aggregate that are parked, from the log. Raises `LookupError` when one has gone, `HistoryDiffers`, `LogError`."""
     hashes = {one.sequence: one.hash for one in parked}
     there = await event_log.read(from_subject(parked[0].aggregate), after=parked[0].sequence - 1, until=parked[-1].sequence)
-    commits = [recorded for recorded in there if recorded.sequence in hashes]
-    for recorded in commits:
-        if hashes[recorded.sequence] not in ("", hash_of(recorded.data)):  # "": parked by a version that did not keep it
-            raise HistoryDiffers(f"{recorded.position} is not the commit that was parked")
+    commits = [stored for stored in there if stored.sequence in hashes]
+    for stored in commits:
+        if hashes[stored.sequence] not in ("", hash_of(stored.data)):  # "": parked by a version that did not keep it
+            raise HistoryDiffers(f"{stored.position} is not the commit that was parked")
     if len(commits) != len(hashes):
         raise LookupError(f"{len(hashes) - len(commits)} parked commits of {parked[0].aggregate} are not in the log")
     return commits

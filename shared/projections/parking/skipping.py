@@ -35,17 +35,17 @@ class Skips:
 
     def touch(self, batch: Sequence[Stored]) -> bool:
         """Whether an aggregate of `batch` has a commit that is left out; cheap while there is none."""
-        return bool(self._aggregates) and any(recorded.address.subject in self._aggregates for recorded in batch)
+        return bool(self._aggregates) and any(stored.address.subject in self._aggregates for stored in batch)
 
     def names(self, aggregate: str, revision: int) -> bool:
         """Whether the commit at this place is left out."""
         return (aggregate, revision) in self._by_place
 
-    def of(self, recorded: Stored) -> Skip | None:
-        """By what word `recorded` is left out, if it is. Raises `OutOfPlace` when another commit was meant."""
-        skip = self._by_place.get((recorded.address.subject, recorded.revision))
-        if skip is not None and skip.hash != hash_of(recorded.data):
-            raise OutOfPlace(recorded, f"is not the revision {skip.revision} that was left out", skip.revision)
+    def of(self, stored: Stored) -> Skip | None:
+        """By what word `stored` is left out, if it is. Raises `OutOfPlace` when another commit was meant."""
+        skip = self._by_place.get((stored.address.subject, stored.revision))
+        if skip is not None and skip.hash != hash_of(stored.data):
+            raise OutOfPlace(stored, f"is not the revision {skip.revision} that was left out", skip.revision)
         return skip
 
 

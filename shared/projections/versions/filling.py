@@ -112,10 +112,10 @@ class Filling:
                 if isinstance(still.__cause__, OutOfPlace):
                     raise HistoryDiffers(f"the archive holds no whole chain of {batch[0].address.subject}: {still}") from None
                 raise
-            for recorded in batch:
-                subjects.add(recorded.address.subject)
-                if recorded.stream not in ends or recorded.sequence > ends[recorded.stream].sequence:
-                    ends[recorded.stream] = _place(recorded)
+            for stored in batch:
+                subjects.add(stored.address.subject)
+                if stored.stream not in ends or stored.sequence > ends[stored.stream].sequence:
+                    ends[stored.stream] = _place(stored)
         self._archived = Archived(frozenset(subjects), ends)
 
     async def _follow(self, stream: str, mark: int) -> None:
@@ -169,8 +169,8 @@ class Counted:
         self._progress(sum(self._done.values()), self.total)
 
 
-def _place(recorded: Stored) -> Checkpoint:
-    return Checkpoint(recorded.stream, recorded.sequence, recorded.address.subject, hash_of(recorded.data), link_of(recorded.data).at)
+def _place(stored: Stored) -> Checkpoint:
+    return Checkpoint(stored.stream, stored.sequence, stored.address.subject, hash_of(stored.data), link_of(stored.data).at)
 
 
 async def marks_of(event_log: EventLog, streams: tuple[str, ...]) -> dict[str, int]:

@@ -25,9 +25,9 @@ from shared.rules.language.moves import Bid
 from shared.rules.open_cards.all_pass import AllPassPlay, all_pass_tricks
 from shared.rules.open_cards.declarer import best_line
 from shared.rules.open_cards.discard import BestDiscard, best_discard
+from shared.rules.scoring.infraction_document import infraction_document
 from shared.rules.scoring.outcome import DealOutcome, Infraction
 from shared.rules.scoring.prices import consolation_price, is_direct, price_on_whist, undertrick_price
-from shared.rules.scoring.recorded_infraction import infraction_document
 from shared.rules.scoring.score import score_deal
 from shared.rules.scoring.settlement import WHISTS_A_POINT, divisor, pool_weight, settle
 from shared.rules.scoring.sheet import empty_sheet, write

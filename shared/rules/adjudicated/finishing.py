@@ -18,8 +18,8 @@ from shared.rules.deck.seats import defenders
 from shared.rules.language.game_events import ActTakenBack, DealScored, Event
 from shared.rules.language.irregular_events import Confirmed, DealEnded, FineWritten, TrickForfeited
 from shared.rules.language.refusal import Refused
+from shared.rules.scoring.infraction_document import infractions_of
 from shared.rules.scoring.outcome import DealOutcome, Infraction
-from shared.rules.scoring.recorded_infraction import recorded
 
 LATE_REVOKE = "3.9.16.2"
 
@@ -53,7 +53,7 @@ def confirmed(court: Court, event: Confirmed) -> Court:
 
 def fine_written(court: Court, event: FineWritten) -> Court:
     """It will be scored with the deal."""
-    return replace(court, infractions=(*court.infractions, *recorded((event.infraction,))))
+    return replace(court, infractions=(*court.infractions, *infractions_of((event.infraction,))))
 
 
 def trick_forfeited(court: Court, event: TrickForfeited) -> Court:

@@ -22,8 +22,8 @@ from shared.rules.language.game_events import CardExposed, CardPlayed, Event, Re
 from shared.rules.language.irregular_events import AttentionCalled, CardNamed, FineWritten, LeadRestricted, RestForfeited, TricksTakenBack
 from shared.rules.language.moves import Play
 from shared.rules.language.refusal import Refused
+from shared.rules.scoring.infraction_document import infraction_document
 from shared.rules.scoring.outcome import Infraction
-from shared.rules.scoring.recorded_infraction import infraction_document
 
 Decided = tuple[Event, ...] | Refused
 

@@ -32,8 +32,8 @@ from shared.rules.language.irregular_events import (
 )
 from shared.rules.language.moves import CallAttention, Remedy, WriteEntry
 from shared.rules.language.refusal import Malformed, Refused
+from shared.rules.scoring.infraction_document import infraction_document
 from shared.rules.scoring.outcome import Infraction
-from shared.rules.scoring.recorded_infraction import infraction_document
 from shared.rules.scoring.sheet import Entry, Sheet, write
 
 WRONG, LATE, FORGOTTEN = "4.2.7", "4.2.9", "4.2.10"

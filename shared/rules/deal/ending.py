@@ -15,8 +15,8 @@ from shared.rules.language.deal_events import DealEvent
 from shared.rules.language.game_events import Conceded, DealScored
 from shared.rules.language.moves import Concede
 from shared.rules.language.refusal import Refused
+from shared.rules.scoring.infraction_document import infraction_document, infractions_of
 from shared.rules.scoring.outcome import Call, DealOutcome
-from shared.rules.scoring.recorded_infraction import infraction_document, recorded
 from shared.rules.scoring.score import score_deal
 from shared.rules.scoring.series import series_after
 
@@ -160,6 +160,6 @@ def outcome_of(document: dict[str, Any]) -> DealOutcome:
         tricks=tuple(document.get("tricks", ())),
         talon_tricks=document.get("talon_tricks", 0),
         dark_pass=tuple(document.get("dark_pass", ())),
-        infractions=recorded(document.get("infractions", ())),
+        infractions=infractions_of(document.get("infractions", ())),
         **{flag: document.get(flag, False) for flag in _FLAGS},
     )

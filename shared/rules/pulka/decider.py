@@ -43,7 +43,7 @@ from shared.rules.language.member_events import NewcomerSeated, SeatCardDrawn, S
 from shared.rules.language.moves import AnyMove, Cut, Draw, IrregularMove, Join, Seed
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka import between_deals, corrections, cutting, members, revealing, seat_draw
-from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded, evolve_archived, evolve_recorded
+from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded, evolve_archived, evolve_imported
 from shared.rules.pulka.members import MEMBER_EVENTS, Members
 from shared.rules.pulka.state import OpenPulka, Pulka, Secrets, StartDeal, settled_now
 from shared.rules.pulka.turns import (
@@ -381,6 +381,6 @@ _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
     ResultCorrected: corrections.result_corrected,
     AnnulmentOrdered: corrections.annulment_ordered,
     PulkaAnnulled: corrections.pulka_annulled,
-    PulkaRecorded: evolve_recorded,
+    PulkaRecorded: evolve_imported,
     PulkaArchived: evolve_archived,
 }

@@ -16,7 +16,7 @@ from shared.rules.language.documents import convert, decode
 from shared.rules.language.game_events import Event
 from shared.rules.language.refusal import Malformed
 from shared.rules.pulka.state import Pulka
-from shared.rules.score_files.recorded_deal import deal_document
+from shared.rules.score_files.deal_document import deal_document
 from shared.rules.score_files.score_file import Scored, ScoredDeal, ScoreFile, scored
 from shared.rules.scoring.series import Series
 from shared.rules.scoring.settlement import settlement
@@ -59,7 +59,7 @@ class PulkaArchived(Event, frozen=True, tag="PulkaArchived"):
     annulled: bool = False
 
 
-def recorded(document: object, seats: tuple[str, ...], visibility: str, author: str, played_on: str | None = None) -> PulkaRecorded:
+def imported(document: object, seats: tuple[str, ...], visibility: str, author: str, played_on: str | None = None) -> PulkaRecorded:
     """The event that a score file makes, JSON text or already read; `played_on`: the day, where it is known, as `2026-11-01`.
 
     Raises `NotJson` and `Malformed` as `scored` does, and for `seats`.
@@ -68,12 +68,12 @@ def recorded(document: object, seats: tuple[str, ...], visibility: str, author: 
     for place, deal in enumerate(pulka.deals):
         _require_readable(_numbers(deal), f"deals[{place}]")
     said = {"visibility": visibility} | ({} if played_on is None else {"played_on": played_on})
-    event = _recorded(pulka, document, seats, said, author)
+    event = _imported(pulka, document, seats, said, author)
     _require_readable(list(map(Fraction, event.settlement["net"])), "deals")
     return event
 
 
-def _recorded(pulka: Scored, document: object, seats: tuple[str, ...], said: dict[str, Any], author: str) -> PulkaRecorded:
+def _imported(pulka: Scored, document: object, seats: tuple[str, ...], said: dict[str, Any], author: str) -> PulkaRecorded:
     """`said`: the terms that stand in no score file."""
     if seats and len(seats) != pulka.players:
         raise Malformed("seats", f"has {len(seats)} values, must have {pulka.players}")
@@ -108,10 +108,10 @@ def _recorded(pulka: Scored, document: object, seats: tuple[str, ...], said: dic
     )
 
 
-def recorded_again(event: PulkaRecorded) -> PulkaRecorded:
+def imported_again(event: PulkaRecorded) -> PulkaRecorded:
     """What the rules make of the event's score file now, whatever a new one may hold. Raises `Malformed` when they make nothing of it."""
     said = {"visibility": event.terms.get("visibility", "")} | {name: event.terms[name] for name in ("played_on",) if name in event.terms}
-    return _recorded(scored(event.score_file, stored=True), event.score_file, event.seats, said, event.author)
+    return _imported(scored(event.score_file, stored=True), event.score_file, event.seats, said, event.author)
 
 
 def _numbers(deal: ScoredDeal) -> list[Amount]:
@@ -164,7 +164,7 @@ def sheet_before(event: PulkaRecorded) -> Sheet:
 # ---- evolve ------------------------------------------------------------------------------------------------------------
 
 
-def evolve_recorded(pulka: Pulka, event: PulkaRecorded) -> Pulka:
+def evolve_imported(pulka: Pulka, event: PulkaRecorded) -> Pulka:
     """A match that is over and settled."""
     sheet = sheet_before(event)
     for deal in event.deals:

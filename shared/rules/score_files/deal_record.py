@@ -33,9 +33,9 @@ from shared.rules.language.game_events import Event
 from shared.rules.language.irregular_events import FineWritten
 from shared.rules.language.moves import DealMove, IrregularMove
 from shared.rules.language.refusal import Malformed, Refused
-from shared.rules.score_files.recorded_deal import MOST_INFRACTIONS
+from shared.rules.score_files.deal_document import MOST_INFRACTIONS
 from shared.rules.score_files.score_file import Bomb, Points
-from shared.rules.scoring.recorded_infraction import InfractionDocument, infraction_document, read_infractions
+from shared.rules.scoring.infraction_document import InfractionDocument, infraction_document, read_infractions
 from shared.rules.scoring.series import dark_deals_in_row, plays_dark
 from shared.rules.scoring.settlement import pulka_closed
 from shared.rules.scoring.sheet import empty_sheet, write

@@ -13,8 +13,8 @@ from shared.rules.language.amount import Amount
 from shared.rules.language.documents import convert, decode
 from shared.rules.language.names import read_name
 from shared.rules.language.refusal import Malformed
+from shared.rules.score_files.deal_document import DealDocument, read_deal
 from shared.rules.score_files.kept_sheet import differences
-from shared.rules.score_files.recorded_deal import DealDocument, read_deal
 from shared.rules.score_files.standing import Standing, play_on
 from shared.rules.scoring.outcome import DealOutcome
 from shared.rules.scoring.series import Bombs, Series, dark_deals_in_row, plays_dark

@@ -12,7 +12,7 @@ from shared.rules.language.moves import Bid, CallAttention, Concede, Confirm, Cu
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka import decider as match
 from shared.rules.pulka.decider import OpenPulka, Pulka, StartDeal
-from shared.rules.score_files.recorded_deal import deal_document
+from shared.rules.score_files.deal_document import deal_document
 from shared.rules.score_files.score_file import score_document
 from tests.events import story
 from tests.events.played import PLAYERS

@@ -34,7 +34,7 @@ from shared.rules.language.moves import (
     Whist,
 )
 from shared.rules.language.refusal import Refused
-from shared.rules.score_files.recorded_deal import deal_document
+from shared.rules.score_files.deal_document import deal_document
 from shared.rules.score_files.score_file import score_document
 from shared.rules.scoring.settlement import settle
 from shared.rules.scoring.sheet import empty_sheet, write

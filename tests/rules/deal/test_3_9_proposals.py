@@ -18,8 +18,8 @@ from shared.rules.deal.taking_back import before
 from shared.rules.language.game_events import BargainStruck, PauseAgreed, ProposalAnswered, ProposalMade, StopAgreed, TrickShown
 from shared.rules.language.moves import Answer, Bid, Claim, Concede, Declare, Discard, Lay, Look, Play, Propose, Whist
 from shared.rules.language.refusal import Refused
+from shared.rules.score_files.deal_document import deal_document
 from shared.rules.score_files.deal_record import replay_document, replayed
-from shared.rules.score_files.recorded_deal import deal_document
 from shared.rules.score_files.score_file import score_document
 from tests.rules.words import FIRST, SECOND, THIRD, after, shuffled, table
 from tests.spec import given

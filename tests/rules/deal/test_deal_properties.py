@@ -19,8 +19,8 @@ from shared.rules.language.deal_events import DealEvent
 from shared.rules.language.game_events import CardPlayed, DealScored, TalonCardOpened, TrickWon
 from shared.rules.language.moves import Answer, Bid, Concede, Declare, Discard, Invite, Lay, Look, Play, Remedy, Take, Whist, WithoutThree
 from shared.rules.language.refusal import Refused
+from shared.rules.score_files.deal_document import deal_document
 from shared.rules.score_files.deal_record import event_document, replay_document, replayed
-from shared.rules.score_files.recorded_deal import deal_document
 from shared.rules.score_files.score_file import score_document
 from tests.rules.words import after, shuffled
 

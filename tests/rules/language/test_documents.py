@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shared.rules.language.documents import decode, doubled
 from shared.rules.language.refusal import Malformed, NotJson
 from shared.rules.open_cards.document import solve_document
-from shared.rules.pulka.imported import recorded
+from shared.rules.pulka.imported import imported
 from shared.rules.score_files.deal_record import replay_document
 from shared.rules.score_files.score_file import score_document
 
@@ -67,7 +67,7 @@ def test_an_object_has_one_if_a_name_comes_twice(members, plain):
 
 @pytest.mark.parametrize(
     "read",
-    [score_document, replay_document, solve_document, lambda text: recorded(text, (), "public", "operator:desk")],
+    [score_document, replay_document, solve_document, lambda text: imported(text, (), "public", "operator:desk")],
     ids=["score", "replay", "solve", "import"],
 )
 def test_every_document_is_read_so(read):

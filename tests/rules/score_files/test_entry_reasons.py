@@ -16,8 +16,8 @@ from shared.rules.language.game_events import DealScored
 from shared.rules.score_files.entry_reasons import OFFENCES, PHRASES, is_ours, offence, reason
 from shared.rules.score_files.players_called import called, called_in_deal
 from shared.rules.scoring.game_result import ONE_TRICK
+from shared.rules.scoring.infraction_document import PROVABLE
 from shared.rules.scoring.infractions import IN_POINTS
-from shared.rules.scoring.recorded_infraction import PROVABLE
 from tests.rules.adjudicated.test_pulka_of_courts import played
 
 WORDING = ("scoring/*.py", "adjudicated/*.py", "deal/*.py", "score_files/kept_sheet.py")

@@ -16,8 +16,8 @@ from shared.rules.deal.ending import outcome_of
 from shared.rules.deck.contract import GAMES, LEVEL
 from shared.rules.language.moves import Bid, Concede, Invite, Whist, WithoutThree
 from shared.rules.language.refusal import Malformed, Refused
+from shared.rules.score_files.deal_document import deal_document
 from shared.rules.score_files.deal_record import replayed
-from shared.rules.score_files.recorded_deal import deal_document
 from shared.rules.score_files.score_file import score_document
 from tests.rules.words import after, shuffled
 

@@ -10,7 +10,7 @@ import pytest
 
 from shared.rules.convention.options import resolve
 from shared.rules.language.refusal import Malformed, NotJson
-from shared.rules.score_files.recorded_deal import DealDocument, deal_document, read_deal
+from shared.rules.score_files.deal_document import DealDocument, deal_document, read_deal
 from shared.rules.score_files.score_file import score_document
 from shared.rules.scoring.outcome import DealOutcome
 

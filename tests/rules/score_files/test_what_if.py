@@ -16,7 +16,7 @@ from shared.rules.language.amount import read
 from shared.rules.language.game_events import DealScored
 from shared.rules.pulka import decider as match
 from shared.rules.pulka.decider import OpenPulka, Pulka
-from shared.rules.score_files.recorded_deal import deal_document
+from shared.rules.score_files.deal_document import deal_document
 from shared.rules.score_files.score_file import score_document, scored, scored_document
 from shared.rules.score_files.what_if import as_played, what_if
 from shared.rules.score_files.what_if_document import what_if_document

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from shared.rules.convention.options import PRESETS, Convention, resolve
 from shared.rules.deck.contract import GAMES
 from shared.rules.deck.seats import active, defenders
-from shared.rules.score_files.recorded_deal import DealDocument, deal_document, read_deal
+from shared.rules.score_files.deal_document import DealDocument, deal_document, read_deal
 from shared.rules.score_files.standing import Standing, play_on
 from shared.rules.scoring.outcome import Call, DealOutcome
 from shared.rules.scoring.sheet import Sheet, empty_sheet, write

@@ -94,8 +94,8 @@ class PlayedTable:
                 events=self._codec.seal(self.address, decided, self.draw.randbytes(32)),
             )
         )  # fmt: skip
-        recorded = await self._log.append(self.address, data, self._sequence)
+        stored = await self._log.append(self.address, data, self._sequence)
         self.pulka = reduce(match.evolve, decided, self.pulka)
-        self._head, self._sequence = hash_of(data), recorded.sequence
-        self.commits.append(recorded)
-        return recorded
+        self._head, self._sequence = hash_of(data), stored.sequence
+        self.commits.append(stored)
+        return stored

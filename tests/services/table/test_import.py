@@ -20,7 +20,7 @@ from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, decode, encode
 from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
-from shared.rules.pulka.imported import PulkaArchived, recorded_again
+from shared.rules.pulka.imported import PulkaArchived, imported_again
 from shared.web import application
 from shared.web.auth import OPERATE, PLAY, READ, Tokens
 from shared.web.service import Service
@@ -218,7 +218,7 @@ async def test_the_day_of_play_may_be_told(club):
     (stored,) = await club.log.read(Address("table", "table", answer.json()["table_id"]))
     (event,) = map(decode_table_event, decode(stored.data).events)
     assert event.terms == {"visibility": "public", "played_on": "2026-11-01"}
-    assert recorded_again(event) == event
+    assert imported_again(event) == event
     assert (await club.record(seats=SEATS, played_on="2026-11-01")).json() == answer.json()
     assert (await club.record(seats=SEATS)).status_code == 422
     for wrong in ("2999-01-01", "1066-10-14", "01.11.2026", 20261101):

@@ -83,7 +83,7 @@ async def test_a_repeat_gives_the_first_answer_also_much_later():
     first = await playing.send(cutter, Cut(9), key="mine")
     await playing.until("play")
     again = await playing.send(cutter, Cut(9), key="mine")
-    assert (again.repeated, again.recorded, again.events) == (True, first.recorded, first.events)
+    assert (again.repeated, again.stored, again.events) == (True, first.stored, first.events)
     with pytest.raises(Mismatch):
         await playing.send(cutter, Cut(10), key="mine")
 

@@ -33,7 +33,7 @@ from shared.web.problems import problem_of
 from shared.web.service import CannotBeDone, CannotStart, ServersUnreachable
 from shared.web.settings import Settings
 from tests.services.ledger.played import PlayedTable
-from tests.services.ledger.views.test_recorded import recorded_table
+from tests.services.ledger.views.test_imported import recorded_table
 
 pytestmark = pytest.mark.servers
 

@@ -24,7 +24,7 @@ from shared.projections.core.history import HistoryDiffers
 from shared.projections.versions.rebuild import fingerprint, rebuild
 from tests.services.ledger.archive.conftest import NOW
 from tests.services.ledger.played import PlayedTable
-from tests.services.ledger.views.test_recorded import recorded_table
+from tests.services.ledger.views.test_imported import recorded_table
 
 pytestmark = pytest.mark.servers
 

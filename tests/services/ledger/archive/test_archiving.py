@@ -20,7 +20,7 @@ from shared.events.commit import decode, hash_of
 from shared.projections.following.projector import Projector
 from tests.services.ledger.archive.conftest import NOW
 from tests.services.ledger.played import BEGAN, PlayedTable
-from tests.services.ledger.views.test_recorded import recorded_table
+from tests.services.ledger.views.test_imported import recorded_table
 
 pytestmark = pytest.mark.servers
 

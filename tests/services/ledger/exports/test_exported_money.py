@@ -16,7 +16,7 @@ from shared.web.service import Service
 from shared.web.settings import Settings
 from tests.services.ledger.exports.test_exports import exported, rows, settled
 from tests.services.ledger.played import PlayedTable
-from tests.services.ledger.views.test_recorded import recorded_table
+from tests.services.ledger.views.test_imported import recorded_table
 
 pytestmark = pytest.mark.servers
 

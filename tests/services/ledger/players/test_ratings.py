@@ -17,8 +17,8 @@ from shared.events.address import TABLE_STREAMS
 from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.web.paging import to_cursor
 from tests.services.ledger.played import PlayedTable
+from tests.services.ledger.views.test_imported import recorded_table
 from tests.services.ledger.views.test_members import joins, until_auction
-from tests.services.ledger.views.test_recorded import recorded_table
 
 pytestmark = pytest.mark.servers
 

@@ -10,7 +10,7 @@ from services.ledger.audit.verify import verify_table
 from shared.rules.language.moves import Bid
 from shared.rules.language.refusal import Malformed
 from shared.rules.pulka import decider as match
-from shared.rules.pulka.imported import recorded
+from shared.rules.pulka.imported import imported
 from shared.rules.score_files.deal_record import replay_document
 from shared.rules.score_files.score_file import score_document
 from shared.web.auth import OPERATE
@@ -41,7 +41,7 @@ async def told(site, played):
 @pytest.mark.parametrize(("convention", "players", "seed"), [("sochi", 3, 61), ("rostov", 4, 62), ("leningrad", 3, 63), ("sochi", 3, 215)])
 async def test_at_any_moment_the_score_file_comes_to_the_sheet_as_it_was_kept(site, log, connection, convention, players, seed):
     """Whatever is forgotten, wrong, fined or written late, between two deals and in the auction of the next one (4.2.4-4.2.10); when it is
-    over, the pulka that is recorded from the file shows the same sheet, and its own score file is the same again.
+    over, the pulka that is imported from the file shows the same sheet, and its own score file is the same again.
     """
     played = Misplayed(log, seed, convention=convention, players=players, target=3, **BY_HAND)
     moments = 0
@@ -58,7 +58,7 @@ async def test_at_any_moment_the_score_file_comes_to_the_sheet_as_it_was_kept(si
         record = await site.read(played, f"/deals/{number}")
         assert not hasattr(replay_document(json.dumps(record)), "refused"), number
     table = PlayedTable(log, seed + 100, players=players)
-    await table.commit("operator:desk", (recorded(file, table.seats, "public", "operator:desk"),))
+    await table.commit("operator:desk", (imported(file, table.seats, "public", "operator:desk"),))
     again = await site.read(table, "/sheet")
     assert (again["sheet"], again["settlement"], len(again["deals"])) == (shown["sheet"], shown["settlement"], len(shown["deals"]))
     assert await site.read(table, "/score-file") == file
@@ -110,7 +110,7 @@ async def test_4_2_10_a_pulka_goes_on_where_an_entry_was_forgotten(site, log, ki
     with pytest.raises(Malformed, match="had ended"):
         score_document(json.dumps(file | without))
     table = PlayedTable(log, 72)
-    await table.commit("operator:desk", (recorded(file, table.seats, "public", "operator:desk"),))
+    await table.commit("operator:desk", (imported(file, table.seats, "public", "operator:desk"),))
     assert (await site.read(table, "/sheet"))["sheet"] == shown["sheet"]
     here, there = [await site.read(one, "/sheet", **{"as": "leningrad"}) for one in (played, table)]
     assert here["differences"]["deals"] == there["differences"]["deals"]

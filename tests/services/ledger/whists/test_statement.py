@@ -19,7 +19,7 @@ from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.rules.scoring.settlement import rounded
 from tests.services.ledger.audit.test_verify import codes
 from tests.services.ledger.played import PlayedTable
-from tests.services.ledger.views.test_recorded import recorded_table
+from tests.services.ledger.views.test_imported import recorded_table
 
 pytestmark = pytest.mark.servers
 

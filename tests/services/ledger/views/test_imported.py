@@ -1,4 +1,4 @@
-"""A recorded pulka in the books: sheet, deals, score file and statement as of one that was played here, marked, proved and not rated."""
+"""A imported pulka in the books: sheet, deals, score file and statement as of one that was played here, marked, proved and not rated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from shared.events.address import TABLE_STREAMS
 from shared.projections.versions.rebuild import fingerprint, rebuild
-from shared.rules.pulka.imported import recorded
+from shared.rules.pulka.imported import imported
 from shared.rules.score_files.score_file import score_document
 from tests.services.ledger.played import PlayedTable
 
@@ -37,12 +37,12 @@ async def recorded_table(log, seed=1, file=FILE, *, seats=True, visibility="publ
     """A table whose first commit records `file`."""
     table = PlayedTable(log, seed, players=file["players"])
     table.seats = table.seats if seats else ()
-    await table.commit(AUTHOR, (recorded(file, table.seats, visibility, AUTHOR, played_on),))
+    await table.commit(AUTHOR, (imported(file, table.seats, visibility, AUTHOR, played_on),))
     return table
 
 
 async def test_sheet_deals_and_score_file_are_those_of_the_file(site, log):
-    """The sheet is the answer of `pulka score`; the exported score file gives it again, and recorded again it is the same file."""
+    """The sheet is the answer of `pulka score`; the exported score file gives it again, and imported again it is the same file."""
     table = await recorded_table(log)
     sheet = await site.read(table, "/sheet")
     answer = json.loads(json.dumps(score_document(FILE)))
@@ -53,7 +53,7 @@ async def test_sheet_deals_and_score_file_are_those_of_the_file(site, log):
     assert (await site.read(table, "/sheet", **{"as": "sochi"}))["recorded"] is True
     file = await site.read(table, "/score-file")
     assert json.loads(json.dumps(score_document(file))) == answer
-    assert json.loads(msgspec.json.encode(recorded(file, (), "public", AUTHOR).score_file)) == file
+    assert json.loads(msgspec.json.encode(imported(file, (), "public", AUTHOR).score_file)) == file
     deals = (await site.read(table, "/deals"))["deals"]
     assert [(deal["number"], deal["contract"], deal["dealer"]) for deal in deals] == [(1, "6S", 3), (2, "all_pass", 0), (3, "misere", 1)]
     assert [deal["written"] for deal in deals] == answer["deals"]
@@ -116,7 +116,7 @@ async def test_it_is_verified_by_scoring_again(site, log, connection):
 
     async def problems(seed, author, change):
         forged = PlayedTable(log, seed, players=4)
-        honest = recorded(FILE, forged.seats, "public", AUTHOR)
+        honest = imported(FILE, forged.seats, "public", AUTHOR)
         await forged.commit(author, (msgspec.structs.replace(honest, **change(honest)),))
         return [(one["revision"], one["code"]) for one in (await verify_table(log, forged.address))["problems"]]
 
@@ -140,7 +140,7 @@ async def test_it_is_verified_by_scoring_again(site, log, connection):
     ],
 )
 async def test_rows_that_were_changed_are_noticed(log, projector, connection, statement):
-    """The rows of a recorded pulka are held against its event like any others."""
+    """The rows of an imported pulka are held against its event like any others."""
     table = await recorded_table(log)
     assert await projector.at_least.wait(table.commits[-1].position)
     assert await connection.execute(statement) not in ("UPDATE 0", "DELETE 0")

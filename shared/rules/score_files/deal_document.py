@@ -10,8 +10,8 @@ from shared.rules.convention.options import Convention
 from shared.rules.deck.contract import RANK
 from shared.rules.language.refusal import Malformed
 from shared.rules.score_files.deal_checks import check, check_dark_bid, check_scorable
+from shared.rules.scoring.infraction_document import InfractionDocument, infraction_document, read_infractions
 from shared.rules.scoring.outcome import Call, DealOutcome
-from shared.rules.scoring.recorded_infraction import InfractionDocument, infraction_document, read_infractions
 from shared.rules.scoring.sheet_document import SheetDocument
 
 T = TypeVar("T")

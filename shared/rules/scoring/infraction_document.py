@@ -103,7 +103,7 @@ def _column(value: Number | tuple[Number, ...] | None, offender: int, players: i
     return tuple(enumerate(by_seat(value, players, path)))
 
 
-def recorded(documents: Iterable[dict[str, Any]]) -> tuple[Infraction, ...]:
+def infractions_of(documents: Iterable[dict[str, Any]]) -> tuple[Infraction, ...]:
     """The infractions that `infraction_document` wrote."""
     found: list[Infraction] = []
     for document in documents:
