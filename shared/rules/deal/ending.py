@@ -128,7 +128,7 @@ def talon_gift(talon: tuple[int, ...]) -> int:
 def outcome_document(result: DealOutcome, players: int) -> dict[str, Any]:
     """The outcome as the event keeps it: `dealer`, `declarer`, `contract`, then what else there is, under the names of `DealOutcome`.
 
-    `infractions` as a score file has them (`recorded_infraction.py`).
+    `infractions` as a score file has them (`infraction_document.py`).
     """
     document: dict[str, Any] = {"dealer": result.dealer, "declarer": result.declarer, "contract": result.contract}
     if result.calls:
