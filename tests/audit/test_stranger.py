@@ -22,6 +22,8 @@ from shared.events.export_file import ExportWriter
 from tests.audit import stranger, vectors
 from tests.services.ledger.views.test_adjudicated import TERMS, Misplayed
 
+pytestmark = pytest.mark.slow
+
 CLUB = {"preset": "classic", "shared_misere": True, "misere_no_talon": True}
 RFC_8032 = (  # 7.1: public key, message, signature
     (

@@ -9,6 +9,8 @@ from shared.rules.deck.cards import CARDS, card_numbers
 from shared.rules.language.moves import Concede
 from tests.rules.words import after, table
 
+pytestmark = pytest.mark.slow
+
 #: Every hand holds every suit; the talon AS QS.
 HANDS = ("KS TS 9S 7S AC 7C KD 8D AH 7H", "JS KC TC 8C QD TD 7D KH JH 8H", "8S QC JC 9C AD JD 9D QH TH 9H")
 STEPS = {"preset": "sochi", "step_by_step": True}

@@ -20,6 +20,8 @@ from shared.rules.open_cards.discard import best_discard
 from shared.rules.open_cards.document import solve_document
 from tests.rules.open_cards.open_play import after, all_pass_takes, declarer_takes, endings, legal, winner_of
 
+pytestmark = pytest.mark.slow
+
 CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "cases" / "open_cards.jsonl").read_text().splitlines()]
 CONTRACTS = st.sampled_from([*LADDER[:5], MISERE, MISERE])  # the level decides nothing but where the count begins
 SEATS = st.integers(0, 2)

@@ -7,6 +7,7 @@ from functools import reduce
 from itertools import product
 
 import msgspec
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -121,6 +122,7 @@ def bought(convention, players, rng, contract, *, dark=False):
     return after(deal, contract)
 
 
+@pytest.mark.slow
 @many
 @given(tables, st.sampled_from(GAMES), st.booleans())
 def test_3_8_the_same_words_on_a_contract(where, contract, dark):
@@ -138,6 +140,7 @@ def test_3_8_the_same_words_on_a_contract(where, contract, dark):
         assert accepted(convention, deal, told) == possible, (calls, ends)
 
 
+@pytest.mark.slow
 @many
 @given(tables, st.sampled_from(GAMES))
 def test_3_5_4_the_same_games_are_given_up_without_three(where, contract):

@@ -84,6 +84,7 @@ async def compared(playing, eyes, steps):
     return kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("convention", "players"), PLAYED_BY_THE_RULES, ids=str)
 async def test_the_view_shows_what_the_frames_let_through(convention, players, seed):
@@ -92,6 +93,7 @@ async def test_the_view_shows_what_the_frames_let_through(convention, players, s
     assert await compared(playing, (None, *range(players)), 250) > 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("convention", ["sochi", DARK], ids=str)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("players", [2, 3, 4])

@@ -63,6 +63,7 @@ def files(tmp_path):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_file_that_is_no_document_is_one_line(tmp_path, files, command):
     """F18: a device without end, a pipe that nobody writes to, a folder, a file of gigabytes: status 2 and one line that names it."""

@@ -38,6 +38,7 @@ def file(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_f32_a_score_file_names_its_players(tmp_path):
     """F32: sheet, picture, page and comparison say the names of the file; `--name` takes their place."""
     path, drawn, page = (tmp_path / name for name in ("pulka.json", "sheet.svg", "sheet.html"))
