@@ -74,7 +74,7 @@ def copy(tmp_path_factory):
     copy = tmp_path_factory.mktemp("recipes") / "tree"
     shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT))
     for name in ORDER:
-        run(copy, "git", "apply", "--recount", RECIPES / f"{name}.patch")
+        run(copy, "git", "apply", "--recount", "-C1", RECIPES / f"{name}.patch")
     for module in ("tests.events.frozen", "tests.rules.coverage"):
         run(copy, sys.executable, "-m", module)
     run(copy, sys.executable, "deploy/docs/house.py")
