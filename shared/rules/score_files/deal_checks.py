@@ -6,7 +6,7 @@ The auction is not checked: its ladder and exits, and whether a dealer agreed to
 from __future__ import annotations
 
 from shared.rules.convention.options import Convention
-from shared.rules.deck.contract import CONTRACTS, MISERE, RANK, TRICKS
+from shared.rules.deck.contract import CONTRACTS, LEVEL, MISERE, RANK, TRICKS
 from shared.rules.deck.seats import DEALER_RESTS, active, defenders
 from shared.rules.language.refusal import Malformed
 from shared.rules.score_files.deal_calls import check_calls, ended_early
@@ -18,6 +18,8 @@ from shared.rules.scoring.trick_game import may_give_up_without_three
 from shared.rules.scoring.whist_calls import is_checked
 from shared.rules.scoring.whister import whisting
 
+LATE_REVOKE = "3.9.16.2"
+IN_PLAY = ("3.4.9", LATE_REVOKE, "3.9.18")  # from the first lead on; tricks and discard can be looked at before (3.9.11.2)
 TALON_CARDS = 2  # each leads one trick of an all-pass deal, which may fall to the resting dealer (3.7.6.1)
 
 
@@ -26,6 +28,7 @@ def check(convention: Convention, players: int, outcome: DealOutcome, path: str)
     check_scorable(convention, players, outcome, path)
     if outcome.contract is not None:
         _check_agreed(convention, players, outcome, path)
+        _check_occasions(players, outcome, f"{path}.infractions")
         check_calls(convention, players, outcome, f"{path}.calls")
 
 
@@ -162,6 +165,34 @@ def _check_fines(convention: Convention, players: int, outcome: DealOutcome, pat
             raise Malformed(place, f"{one.rule} is the declarer's")
         if one.rule == "3.9.18" and one.seat != outcome.declarer and one.seat not in _whisters(convention, players, outcome):
             raise Malformed(place, "3.9.18 of a seat that neither declares nor whists is a ruling in whists, mountain or pool")
+
+
+def _check_occasions(players: int, outcome: DealOutcome, place: str) -> None:
+    """Whether there was an occasion for what a rule fines; a fine that would write nothing is told, not passed over in silence."""
+    if outcome.talon_refused and outcome.is_all_pass:
+        raise Malformed(place, "nobody takes the talon on all-pass, or refuses it (3.4.10)")
+    unplayed = outcome.is_game and not outcome.tricks and not ended_early(outcome)
+    for index, one in enumerate(outcome.infractions):
+        if one.ruled:
+            continue
+        if unplayed and one.rule in IN_PLAY:
+            raise Malformed(f"{place}[{index}]", f"{one.rule} is a fault in play, and nothing was played")
+        if one.rule == "3.4.6" and (one.proved or 0) > LEVEL.get(outcome.contract or "", TRICKS):
+            raise Malformed(f"{place}[{index}].proved", f"{outcome.contract} cannot fail by more than {LEVEL[outcome.contract or '']}")
+        if one.rule == LATE_REVOKE and not outcome.is_all_pass:
+            _check_late_revoke(players, outcome, f"{place}[{index}]", one.seat)
+
+
+def _check_late_revoke(players: int, outcome: DealOutcome, place: str, seat: int) -> None:
+    """A late revoke's trick goes to the other side, so `tricks` tell it; only one that nobody has is a fine (3.9.16.2)."""
+    if outcome.is_misere:
+        if seat != outcome.declarer:
+            raise Malformed(place, "a defender's late revoke takes a trick off the declarer's: `tricks` tell it (3.9.16.2)")
+        return
+    alone = sum(one.rule == LATE_REVOKE for one in outcome.infractions) == 1  # after a second one a side may have got a trick again
+    side = (seat,) if seat == outcome.declarer else defenders(players, outcome.dealer, outcome.declarer or 0)
+    if alone and outcome.tricks and not outcome.conceded and any(outcome.tricks[one] for one in side):
+        raise Malformed(place, "the trick of a late revoke goes to the other side: `tricks` tell it, while there is one to lose (3.9.16.2)")
 
 
 def _whisters(convention: Convention, players: int, outcome: DealOutcome) -> tuple[int | None, ...]:
