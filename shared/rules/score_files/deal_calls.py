@@ -56,7 +56,8 @@ def _refusal(asked: Asked, words: LastWords, place: str, seats: tuple[int | None
     if must_whist_dark(contract, dark=asked.dark):
         return Malformed(place, "a six that was bought in the dark both whist, unasked (3.3.19)")
     if must_whist(convention, contract) and {"pass", "half"} & {first, second}:
-        return Malformed(place, "both defenders must whist six spades: the option `stalingrad` is set (3.8.9, FN61)")
+        who = "the defender" if asked.alone else "both defenders"
+        return Malformed(place, f"{who} must whist six spades: the option `stalingrad` is set (3.8.9, FN61)")
     if "half" in (first, second) and not may_half(convention, contract):
         half = seats[words.index("half")]
         return Malformed(f"{place}[{half}]", f"no half-whist on {contract}: the option `half_whist` has no such level (3.8.7)")

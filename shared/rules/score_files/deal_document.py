@@ -63,6 +63,9 @@ def read_deal(document: DealDocument, convention: Convention, players: int, deal
         infractions=offences.infractions,
     )
     (check_scorable if stored else check)(convention, players, outcome, path)
+    refused_order = any(one.rule == "3.4.4" for one in document.infractions) and outcome.conceded
+    if not stored and refused_order and {"whist", "half"} & set(outcome.calls):
+        raise Malformed(f"{path}.calls", "calls on a refused order are void, and nobody writes whists: leave them out (3.4.4)")
     if not stored and isinstance(document.dark, str):
         check_dark_bid(outcome, document.dark, f"{path}.dark")
     if offences.conceded is not None and (not outcome.is_game or offences.conceded != outcome.declarer):

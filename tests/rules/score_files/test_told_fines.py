@@ -53,6 +53,24 @@ def test_3_4_6_no_more_is_proved_than_the_contract_can_miss() -> None:
     assert score_document(file(deal, {"rule": "3.4.6", "seat": 0, "proved": 6}))["deals"][0]["mountain"] == [16, 0, 0]
 
 
+def test_3_4_4_nobody_has_whisted_a_refused_order() -> None:
+    """What was called on it is void, as at a table; a game that was given up in play keeps its whists (3.4.4, 3.5.4, Decision 23)."""
+    unplayed = {"contract": "7S", "calls": [None, W, P]}
+    told = refusal(file(unplayed, {"rule": "3.4.4", "seat": 0}))
+    assert told == "deals[0].calls: calls on a refused order are void, and nobody writes whists: leave them out (3.4.4)"
+    void = score_document(file({"contract": "7S"}, {"rule": "3.4.4", "seat": 0}))["deals"][0]
+    assert (void["mountain"], void["whists"]) == ([28, 0, 0], [[1, 0, 28], [2, 0, 28]])
+    given_up = score_document(file(unplayed, {"rule": "3.5.4", "seat": 0}))["deals"][0]
+    assert given_up["whists"] == [[1, 0, 68], [2, 0, 28]]
+
+
+def test_fn61_of_two_players_one_defender_must_whist() -> None:
+    """The refusal counts the defenders there are (3.8.9)."""
+    deal = {"dealer": 1, "declarer": 0, "contract": "6S", "calls": [None, P]}
+    with pytest.raises(Malformed, match="the defender must whist six spades"):
+        score_document({"convention": {"preset": "sochi", "stalingrad": True}, "players": 2, "deals": [deal]})
+
+
 def test_3_9_16_2_a_late_revokes_trick_is_told_by_the_tricks() -> None:
     """It goes to the other side while there is one; a fine is what nobody can hand over, and always the declarer's on misere."""
     for seat in (0, 1):
