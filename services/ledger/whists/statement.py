@@ -219,7 +219,7 @@ MAY_SEE: Final = "(t.open_to_all OR EXISTS (SELECT FROM accounts own WHERE own.t
 #: One condition or the other says where, since an alternative of both would hide the index from the planner;
 #: and the reader's own tables are joined one by one, since a subquery is made a table of all of them first.
 FROM_THE_NEWEST: Final = "true"
-AFTER_A_KEY: Final = "(w.at, w.table_id, w.deal) < ($4::bigint, $5::text, $6::int)"
+AFTER_A_KEY: Final = "(w.at, w.table_id, w.deal) < ($4::bigint, $5::text, $6::bigint)"
 DEALS: Final = f"""
     SELECT w.seat, s.table_id, s.deal, s.revision, s.at, s.outcome, s.written, s.sheet
     FROM who_played w JOIN scores s USING (table_id, deal) JOIN tables t USING (table_id)
