@@ -32,6 +32,7 @@ from shared.eventlog.decisions import (
 from shared.eventlog.port import Conflict, EventLog, Stored
 from shared.events.address import Address
 from shared.events.commit import SCHEMA, Commit, decode, encode, hash_of
+from shared.events.sealed import TamperedBox
 from shared.rules.language.refusal import Refused
 
 __all__ = [
@@ -53,6 +54,15 @@ CAPACITY: Final = 2048  # aggregates held: at some 50 KB a pulka about 100 MB
 QUEUE: Final = 32  # commands that may wait for one aggregate: four seats and their retries; more is a client gone wild
 DECISIONS_A_DRAW: Final = 128  # a page of memory; what a process does not use is lost with it
 ENTROPY_BYTES: Final = 32  # a decision's: enough for the nonces of all its sealed boxes
+
+_NO_NEXT: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)  # of a fold, which rejects nothing itself
 
 Decide = Callable[[Loaded[S], int], "tuple[E, ...] | Refused"]
 
@@ -288,7 +298,7 @@ class Aggregates(Generic[S, E]):
                     folded = _at_copy(folded, stored)
                     continue
                 commit = _commit_in(stored, folded.loaded)
-                folded = self._advance(folded, stored, commit, self._codec.open(commit))
+                folded = self._advance(folded, stored, commit, self._opened(stored, commit, folded.loaded))
         except Exception:
             self._forget(folded.loaded.address)
             raise
@@ -297,22 +307,37 @@ class Aggregates(Generic[S, E]):
     def _advance(self, folded: _Folded[S, E], stored: Stored, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
         before = folded.loaded
         if commit.aggregate == before.address.subject and commit.revision > before.revision and self._alone(events):
-            return self._begun_with(stored, commit, events)
+            return self._begun_with(stored, before, commit, events)
         follows = (before.address.subject, before.revision + 1, before.head_hash)
         if (commit.aggregate, commit.revision, commit.prev_hash) != follows:
             raise BrokenChain(
                 f"{stored.position} does not follow revision {before.revision} of {before.address.subject}", before.revision + 1
             )
         own_hash = hash_of(stored.data)
-        after = Loaded(before.address, self._fold(before.state, commit, events), commit.revision, stored.sequence, own_hash, commit.at)
+        state = self._after(stored, before, before.state, commit, events)
+        after = Loaded(before.address, state, commit.revision, stored.sequence, own_hash, commit.at)
         keys = folded.keys + command_key(commit.actor, commit.command_id)
         return _Folded(after, Committed(stored, commit, own_hash, events, after), keys)
 
-    def _begun_with(self, stored: Stored, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
+    def _begun_with(self, stored: Stored, before: Loaded[S], commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
         """An aggregate of whose commits only the last is there, or soon will be; and no command is remembered that cannot be answered."""
-        own_hash, state = hash_of(stored.data), self._fold(self._initial(stored.address), commit, events)
+        own_hash, state = hash_of(stored.data), self._after(stored, before, self._initial(stored.address), commit, events)
         after = Loaded(stored.address, state, commit.revision, stored.sequence, own_hash, commit.at)
         return _Folded(after, Committed(stored, commit, own_hash, events, after))
+
+    def _opened(self, stored: Stored, commit: Commit, before: Loaded[S]) -> tuple[E, ...]:
+        """Raises `BrokenChain` for events that no program of ours writes, or whose boxes were changed."""
+        try:
+            return self._codec.open(commit)
+        except (msgspec.DecodeError, TamperedBox) as wrong:
+            raise BrokenChain(f"{stored.position} of {before.address.subject} has an event that is none", before.revision + 1) from wrong
+
+    def _after(self, stored: Stored, before: Loaded[S], state: S, commit: Commit, events: tuple[E, ...]) -> S:
+        """Raises `BrokenChain` for events that cannot happen where they stand."""
+        try:
+            return self._fold(state, commit, events)
+        except _NO_NEXT as wrong:
+            raise BrokenChain(f"{stored.position} of {before.address.subject} cannot follow", before.revision + 1) from wrong
 
     def _remember(self, folded: _Folded[S, E]) -> _Folded[S, E]:
         """Keep the newer of two copies; the aggregate that was used longest ago makes room."""

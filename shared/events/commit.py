@@ -6,12 +6,17 @@ It is encoded once, and those bytes are what is stored and hashed: `hash_of(byte
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 FIRST_PREV_HASH: Final = "0" * 64  # of revision 1
 SCHEMA: Final = 1  # of the envelope and of every event in it; older ones pass through `upcast`
+
+_LARGEST: Final = 2**63 - 1  # what every database and every program can hold as a whole number
+Revision = Annotated[int, Meta(ge=1, le=_LARGEST)]
+Time = Annotated[int, Meta(ge=0, le=_LARGEST)]
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,9 +29,9 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     aggregate: str
-    revision: int
+    revision: Revision
     schema: int
-    at: int
+    at: Time
     actor: str
     command_id: str
     command_digest: str
@@ -40,7 +45,7 @@ class CommitHead(msgspec.Struct, frozen=True):
     """The part of a commit by which the log recognises it; the events are not decoded."""
 
     aggregate: str
-    revision: int
+    revision: Revision
     command_id: str
     actor: str
     prev_hash: str
@@ -58,6 +63,7 @@ def encode(commit: Commit) -> bytes:
 
 def decode(data: bytes) -> Commit:
     """The commit in `data`; raises `msgspec.DecodeError`, of which `msgspec.ValidationError` is one."""
+    _require_text(data)
     try:
         return _decode(data)
     except RecursionError:  # brackets without end
@@ -70,6 +76,14 @@ def decode_head(data: bytes) -> CommitHead:
         return _decode_head(data)
     except RecursionError:  # brackets without end
         raise msgspec.DecodeError("nested too deeply") from None
+
+
+def _require_text(data: bytes) -> None:
+    """JSON is UTF-8 in its events too, which are not looked at here. Raises `msgspec.DecodeError`."""
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        raise msgspec.DecodeError("not UTF-8") from None
 
 
 def revision_in(data: bytes) -> int:

@@ -17,7 +17,7 @@ from services.table.table import Tables
 from shared.eventlog.aggregates import BrokenChain
 from shared.eventlog.streams import Namespace
 from shared.events.address import TABLE_STREAMS
-from shared.events.commit import decode, encode
+from shared.events.commit import decode, encode, hash_of
 from shared.events.sealing import TableCodec
 from shared.projections.versions.rebuild import rebuild
 from shared.web.problems import problem_of
@@ -108,12 +108,48 @@ def leaves_one_out(table):
     return encode(msgspec.structs.replace(last, revision=last.revision + 2))
 
 
+def numbered_beyond_every_number(table):
+    return with_member(table, b'"revision":21', b'"revision":1' + b"0" * 30)
+
+
+def at_no_time(table):
+    return with_member(table, b'"schema"', b'"at":1' + b"0" * 30 + b',"schema"')
+
+
+def of_no_text(table):
+    return with_member(table, b'"x"', b'"\xff"')
+
+
+def of_an_event_that_is_none(table):
+    return following(table, b'{"type":"CardThrown","seat":1}')
+
+
+def of_an_event_of_another_shape(table):
+    return following(table, b'{"type":"BidMade","seat":"first","bid":"6S"}')
+
+
+def with_member(table, was, becomes):
+    return following(table, b'{"type":"BidMade","seat":0,"bid":"x"}').replace(was, becomes)
+
+
+def following(table, event):
+    """A commit with one event, rightly linked to the last."""
+    stored = table.commits[-1].data
+    last, links = decode(stored), {"prev_hash": hash_of(stored), "command_id": "another", "events": (msgspec.Raw(event),)}
+    return encode(msgspec.structs.replace(last, revision=last.revision + 1, **links))
+
+
 @pytest.mark.parametrize(
     ("damage", "at", "why", "found"),
     [
         (copy_of_an_earlier_one, 8, "revision 8 a second time", (8, "added")),
         (no_commit, 21, "is no commit", (21, "unreadable")),
         (brackets_without_end, 21, "is no commit", (21, "unreadable")),
+        (numbered_beyond_every_number, 21, "is no commit", (21, "unreadable")),
+        (at_no_time, 21, "is no commit", (21, "unreadable")),
+        (of_no_text, 21, "DecodeError", (21, "unreadable")),
+        (of_an_event_that_is_none, 21, "ValidationError", (21, "unreadable")),
+        (of_an_event_of_another_shape, 21, "ValidationError", (21, "unreadable")),
         (follows_from_another, 21, "does not follow from revision 20", (20, "changed")),
         (leaves_one_out, 22, "revision 21 is missing", (21, "missing")),
     ],

@@ -39,7 +39,6 @@ from shared.events.checkpoint_document import Leaf, leaf_of
 from shared.events.commit import revision_in
 from shared.events.deal_proof import verify_deals
 from shared.events.draw_proof import verify_draw
-from shared.events.upcast import NewerSchema
 from shared.projections.core import checkpoint, history
 from shared.projections.core.projection import UNAPPLICABLE, Connection
 from shared.projections.parking import parking, skipping
@@ -180,8 +179,10 @@ def check(
         lines = tables.lines(records, {})
         commits = [line.commit for line in lines]
         drawn, proofs = verify_draw(commits), verify_deals(commits)
-    except (NewerSchema, msgspec.ValidationError) as unreadable:
-        problems.append(Finding(0, "unreadable", f"An event is none that this program knows ({type(unreadable).__name__})."))
+    except UNAPPLICABLE as unreadable:
+        problems.append(
+            Finding(_first_unreadable(records), "unreadable", f"An event is none that this program knows ({type(unreadable).__name__}).")
+        )
     else:
         if kept is not None and lines:
             problems += not_as_signed(lines, leaf, kept)
@@ -195,6 +196,17 @@ def check(
         if one.revision not in told
     ]
     return ChainReport(not problems, chain.commits, chain.head, tuple(problems))
+
+
+def _first_unreadable(records: Sequence[Stored]) -> int:
+    """The first revision with an event that this program does not know or that cannot stand there; 0 where it is none by itself."""
+    known: dict[str, Table] = {}
+    for recorded in records:
+        try:
+            tables.lines([recorded], known)
+        except UNAPPLICABLE:
+            return recorded.revision
+    return 0
 
 
 def not_as_signed(lines: Sequence[Line], leaf: Leaf | None, kept: GenuineCheckpoint) -> Iterator[Finding]:

@@ -15,7 +15,7 @@ from shared.eventlog.decisions import BrokenChain
 from shared.eventlog.port import EventLog, Stored
 from shared.events.address import from_subject
 from shared.events.archive_mark import is_mark
-from shared.events.commit import FIRST_PREV_HASH, hash_of
+from shared.events.commit import FIRST_PREV_HASH, Revision, Time, hash_of
 from shared.projections.core.checkpoint import Checkpoint
 from shared.projections.core.projection import Connection
 
@@ -54,9 +54,9 @@ class OutOfPlace(BrokenChain):
 class Link(msgspec.Struct, frozen=True):
     """What the chain needs of a commit."""
 
-    revision: int
+    revision: Revision
     prev_hash: str
-    at: int
+    at: Time
 
 
 _link = msgspec.json.Decoder(Link).decode
