@@ -29,9 +29,9 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     aggregate: str
-    revision: Revision
+    revision: int
     schema: int
-    at: Time
+    at: int
     actor: str
     command_id: str
     command_digest: str
@@ -65,9 +65,12 @@ def decode(data: bytes) -> Commit:
     """The commit in `data`; raises `msgspec.DecodeError`, of which `msgspec.ValidationError` is one."""
     _require_text(data)
     try:
-        return _decode(data)
+        commit = _decode(data)
     except RecursionError:  # brackets without end
         raise msgspec.DecodeError("nested too deeply") from None
+    if not (1 <= commit.revision <= _LARGEST and 0 <= commit.at <= _LARGEST):
+        raise msgspec.DecodeError("a revision or a time that none can have")
+    return commit
 
 
 def decode_head(data: bytes) -> CommitHead:
