@@ -14,6 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from shared.events.commit import FIRST_PREV_HASH, Commit, decode, hash_of
+from shared.rules.language.documents import doubled
 
 Damage = Literal["changed", "unreadable", "missing", "gap", "swapped", "added", "foreign", "time_back"]
 ORDER: Final = ("unreadable", "foreign", "changed", "missing", "gap", "swapped", "added", "time_back")  # of several at one revision
@@ -48,9 +49,9 @@ def verify_chain(commits: Iterable[bytes], aggregate: str | None = None, known: 
     """Checks the stored bytes of one aggregate's commits in the order of the log.
 
     `aggregate` is its subject, by default the one that most of them name; `known` are hashes by revision that must be found. Codes:
-    `changed` (bytes of this commit), `unreadable` (no commit any more), `missing`, `gap` (the hashes follow, the numbers jump), `swapped`
-    (out of its place), `added` (a second one of its revision), `foreign` (another aggregate's), `time_back`. Without `known`, a change to
-    the last commit shows only if it breaks the link to the one before.
+    `changed` (bytes of this commit), `unreadable` (no commit any more, or one that names a member twice), `missing`, `gap` (the hashes
+    follow, the numbers jump), `swapped` (out of its place), `added` (a second one of its revision), `foreign` (another aggregate's),
+    `time_back`. Without `known`, a change to the last commit shows only if it breaks the link to the one before.
     """
     return _Chain(tuple(commits), aggregate, known or {}).report()
 
@@ -94,6 +95,8 @@ class _Chain:
                 self._note(before, "unreadable", f"What lies at revision {before} is no commit.")
             else:
                 before = commit.revision
+                if (twice := doubled(data)) is not None:  # readers differ in which of the two they take (RFC 7493, 2.3)
+                    self._note(before, "unreadable", f"Revision {before} names {twice} twice.")
                 links.append(_Link(commit, hash_of(data), commit.revision))
         return links
 

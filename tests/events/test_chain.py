@@ -149,3 +149,14 @@ def test_a_wild_number_does_not_stall():
     """A revision of any size is judged at once: what was damaged cannot make the check run for ever."""
     wild = encode(msgspec.structs.replace(decode(CHAIN[4]), revision=10**18, prev_hash=hashlib.sha256(b"").hexdigest()))
     assert ("missing", 5) in damages([*CHAIN[:4], wild])
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [(b'"at":', b'"at":5,"at":'), (b'"events":[{', b'"events":[{"type":"DeckCut",'), (b'"actor":', rb'"\u0061ctor":"clock","actor":')],
+)
+def test_a_commit_that_names_a_member_twice_is_unreadable(was, becomes):
+    """F11, F20: what one reader takes another does not (RFC 7493, 2.3); we write no such thing, so somebody else did."""
+    last = CHAIN[-1].replace(was, becomes, 1)
+    assert last != CHAIN[-1]
+    assert damages([*CHAIN[:-1], last]) == [("unreadable", 9)]
