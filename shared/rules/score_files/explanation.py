@@ -10,7 +10,7 @@ from shared.rules.deck.contract import LEVEL, MISERE
 from shared.rules.deck.seats import active, clockwise_from, resting
 from shared.rules.language.amount import Amount, divided, exact
 from shared.rules.score_files.convention_words import pulka_title
-from shared.rules.score_files.entry_reasons import reason
+from shared.rules.score_files.entry_reasons import offence, reason
 from shared.rules.score_files.players_called import Called, called, called_in_deal
 from shared.rules.score_files.score_file import Scored, ScoredDeal
 from shared.rules.score_files.scorer_words import Lang, contract, deals_counted, minutes_counted, rule_cited, said, signed
@@ -27,7 +27,7 @@ from shared.rules.scoring.settlement import (
     pool_weight,
     settle,
 )
-from shared.rules.scoring.sheet import Sheet, empty_sheet, write
+from shared.rules.scoring.sheet import Entry, Sheet, empty_sheet, write
 
 INDENT = "  "
 
@@ -69,11 +69,17 @@ def _deal(pulka: Scored, lang: Lang, deal: ScoredDeal, everywhere: Sequence[Call
             on="" if entry.on is None else players[entry.on].on,
             amount=signed(entry.amount),
             now=now,
-            why=reason(lang, entry.why, players),
+            why=_why(lang, entry, players),
             rule=rule_cited(lang, entry.rule),
         )
     if not deal.entries:
         yield INDENT + said(lang, "nothing")
+
+
+def _why(lang: Lang, entry: Entry, players: Sequence[Called]) -> str:
+    """The reason; of a fine that a rule fixes also what was done."""
+    done = offence(lang, entry.rule) if entry.why.startswith("fine: ") else ""
+    return reason(lang, entry.why, players) + (f" ({done})" if done else "")
 
 
 def _played(pulka: Scored, lang: Lang, deal: ScoredDeal, players: Sequence[Called]) -> str:

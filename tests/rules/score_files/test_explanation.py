@@ -176,6 +176,16 @@ def test_3_8_8_a_resting_dealer_is_heard_last(lang: Any, line: str) -> None:
     assert line in text
 
 
+@pytest.mark.parametrize(
+    ("lang", "line"),
+    [("en", "fine: 5 points (looked at the talon) [3.2.21]"), ("ru", "штраф: 5 очков (подглядывание в прикуп) [3.2.21]")],
+)
+def test_3_2_21_a_fine_says_what_was_done(lang: Any, line: str) -> None:
+    """The number of a rule alone tells a player nothing."""
+    peeked = {"infractions": [{"rule": "3.2.21", "seat": 1}]}
+    assert line in told("sochi", {"contract": "all_pass", "tricks": [4, 3, 3]} | peeked, lang=lang)
+
+
 def test_4_2_14_who_writes_what_on_whom_is_said_as_at_the_table() -> None:
     """Both ways of the settlement in Russian: each of the others writes, nobody is taken from."""
     text = told("sochi", {"dealer": 2, "declarer": 0, "contract": "8S", "calls": [None, "pass", "pass"]}, lang="ru", target=10)
