@@ -12,6 +12,7 @@ UNSHOWN: Final = (
     r"\x00-\x1f\x7f-\x9f"  # controls: line feed, vertical tab, form feed, escape, next line
     r"\u00ad\u061c\u180e\u200b-\u200f\u2060-\u206f\ufeff"  # without width; marks, isolates and old forms of direction
     r"\u2028-\u202e"  # line and paragraph separator; embeddings and overrides of direction
+    r"\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0"  # joiners and fillers: letters by their class, and nothing is seen of them
     r"\ufff9-\ufffb\U000e0000-\U000e007f"  # annotations, tags
     r"\ud800-\udfff"
 )
