@@ -33,7 +33,7 @@ from shared.eventlog.port import Conflict, EventLog, Stored
 from shared.events.address import Address
 from shared.events.commit import SCHEMA, Commit, decode, encode, hash_of
 from shared.events.sealed import TamperedBox
-from shared.rules.language.refusal import Refused
+from shared.rules.language.refusal import Malformed, Refused
 
 __all__ = [
     "Aggregates",
@@ -55,14 +55,8 @@ QUEUE: Final = 32  # commands that may wait for one aggregate: four seats and th
 DECISIONS_A_DRAW: Final = 128  # a page of memory; what a process does not use is lost with it
 ENTROPY_BYTES: Final = 32  # a decision's: enough for the nonces of all its sealed boxes
 
-_NO_NEXT: Final = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-)  # of a fold, which rejects nothing itself
+#: What the fold of an event that cannot stand where it does raises; a fold rejects nothing itself.
+_NO_NEXT: Final = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, Malformed)
 
 Decide = Callable[[Loaded[S], int], "tuple[E, ...] | Refused"]
 

@@ -129,6 +129,14 @@ def of_an_event_of_another_shape(table):
     return following(table, b'{"type":"BidMade","seat":"first","bid":"6S"}')
 
 
+def of_a_pulka_from_elsewhere_that_is_none(table):
+    return following(
+        table,
+        b'{"type":"PulkaRecorded","score_file":{},"rules_digest":"","players":3,"target":10,"seats":[],"terms":{},"deals":[],'
+        b'"settlement":{},"author":"operator:desk"}',
+    )
+
+
 def with_member(table, was, becomes):
     return following(table, b'{"type":"BidMade","seat":0,"bid":"x"}').replace(was, becomes)
 
@@ -151,6 +159,7 @@ def following(table, event):
         (of_no_text, 21, "DecodeError", (21, "unreadable")),
         (of_an_event_that_is_none, 21, "ValidationError", (21, "unreadable")),
         (of_an_event_of_another_shape, 21, "ValidationError", (21, "unreadable")),
+        (of_a_pulka_from_elsewhere_that_is_none, 21, "KeyError", (21, "unreadable")),
         (follows_from_another, 21, "does not follow from revision 20", (20, "changed")),
         (leaves_one_out, 22, "revision 21 is missing", (21, "missing")),
     ],
