@@ -141,7 +141,7 @@ _TROUBLE: Final[tuple[tuple[tuple[type[Exception], ...], int, str, str], ...]] =
         (BrokenChain,),  # without its revision: whoever asks may not be entitled to know how far the table is
         500,
         "log_damaged",
-        "What the log holds here is damaged; nothing was decided, and no repeat helps. `pulka audit verify` names the revision.",
+        "What the log holds here is damaged; nothing was decided, and no repeat helps. The log line `log_damaged` names the revision.",
     ),
     ((LogError,), 503, "unavailable", "The log cannot be reached; nothing was decided."),
     ((NewerSchema,), 503, "unavailable", "A newer program has written here; this one cannot read it and is to be replaced."),
