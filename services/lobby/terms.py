@@ -88,7 +88,13 @@ def agree(wanted: OpenTable) -> Terms | Refused:
         terms["stake"] = written(read_stake(wanted.stake, "stake"))
     if not wanted.rated:
         terms["rated"] = False  # said only then, so that terms of before there was a choice have the digest that they had
-    return Terms(conventions.to_document(convention), wanted.players, target, terms, wanted.bots)
+    return Terms(_as_stored(conventions.to_document(convention)), wanted.players, target, _as_stored(terms), wanted.bots)
+
+
+def _as_stored(document: dict[str, Any]) -> dict[str, Any]:
+    """The document as the log gives it back, so that an answer is the same to the byte when it is repeated after a restart."""
+    read: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(document, order="deterministic"))
+    return read
 
 
 def _adjudicated(wanted: OpenTable) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.lobby import tables
 from services.lobby.tables import Table, evolve, initial
-from services.lobby.terms import OpenTable, agree
+from services.lobby.terms import OpenTable, Terms, agree
 from services.table.openings import opening
 from shared.eventlog.memory import MemoryLog
 from shared.events.keys import MasterKeys
@@ -148,3 +149,12 @@ def test_what_was_opened_is_what_was_agreed():
     assert event == TableOpened(HOST, terms.convention, 3, 10, terms.terms, 1)
     table = after(initial(tables.address_of("0-x")), (event,))
     assert (table.seats, table.ready, table.opened_at) == ((None,) * 3, (False,) * 3, AT)
+
+
+@pytest.mark.parametrize("wanted", [OpenTable(), OpenTable(convention="leningrad", mode="adjudicated", stake="7/100", rated=False)])
+def test_agreed_terms_are_as_the_log_gives_them_back(wanted):
+    """An answer shows them; the repeat of its request after a restart shows what was read, and is the same to the byte."""
+    agreed = agree(wanted)
+    assert isinstance(agreed, Terms)
+    for document in (agreed.convention, agreed.terms):
+        assert msgspec.json.encode(document) == msgspec.json.encode(document, order="deterministic")
