@@ -195,9 +195,19 @@ def _refuse_contradictions(convention: Convention, path: str) -> None:  # noqa: 
         refuse("all_pass.scoring", "all_pass.amnesty", "in whists the others' tricks are written, and nobody's are subtracted (FN46)")
 
 
+#: Options that came after the first pulkas, with the value that means "as before"; one of the all-pass as `all_pass.NAME`. A document
+#: leaves them out there, so that what was stored before they came is read and written to the byte, and has the digest that it had.
+LATER: Final[dict[str, Any]] = {}
+
+
 def to_document(convention: Convention) -> dict[str, Any]:
     """The options as plain data, just as JSON gives them back, so that an event is the same live and replayed; `from_document` reads it."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(convention))
+    for option, before in LATER.items():
+        group, _, name = option.rpartition(".")
+        options = plain[group] if group else plain
+        if options[name] == before:
+            del options[name]
     return plain
 
 

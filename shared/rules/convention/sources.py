@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.rules.convention.options import Convention, to_document
+from shared.rules.convention.options import LATER, Convention, to_document
 
 
 class OptionSource(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ def option_lines(convention: Convention) -> tuple[OptionLine, ...]:
     """Every option of the document, in the order above."""
     values = to_document(convention)
     inner = {f"all_pass.{option}": value for option, value in values.pop("all_pass").items()}
-    values |= inner
+    values = LATER | values | inner
     return tuple(OptionLine(option, values[option], told.question, told.source) for option, told in OPTION_SOURCES.items())
 
 

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from shared.rules.convention.options import PRESETS, VERSION, AllPass, Convention, digest, from_document, resolve, to_document
+from shared.rules.convention.options import (
+    LATER,
+    PRESETS,
+    VERSION,
+    AllPass,
+    Convention,
+    digest,
+    from_document,
+    resolve,
+    to_document,
+)
 from shared.rules.convention.sources import differences, option_lines
 from shared.rules.language.refusal import Malformed
 
@@ -194,11 +204,23 @@ def test_conventions_are_values() -> None:
     assert isinstance(PRESETS["sochi"], Convention)
 
 
+def test_an_option_that_came_later_is_left_out_where_it_says_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a document of before it came keeps its bytes; every other value is written, and `option_lines` has it always."""
+    monkeypatch.setitem(LATER, "refused_talon", 0)
+    monkeypatch.setitem(LATER, "all_pass.talon", "leads")
+    before, agreed = resolve("sochi"), resolve({"preset": "sochi", "refused_talon": 3, "all_pass": {"talon": "aside"}})
+    assert ("refused_talon" in to_document(before), "talon" in to_document(before)["all_pass"]) == (False, False)
+    assert (to_document(agreed)["refused_talon"], to_document(agreed)["all_pass"]["talon"]) == (3, "aside")
+    told = {line.option: line.value for line in option_lines(before)}
+    assert (told["refused_talon"], told["all_pass.talon"]) == (0, "leads")
+
+
 def test_every_option_says_where_it_comes_from() -> None:
     """Each option of a document has its line, with its value, a question and a rule or decision; no line is of another option."""
     values = to_document(PRESETS["rostov"])
     flat = {name: value for name, value in values.items() if name != "all_pass"}
     flat |= {f"all_pass.{name}": value for name, value in values["all_pass"].items()}
+    flat = LATER | flat
     for fixed in ("preset", "version"):
         flat.pop(fixed, None)
     lines = option_lines(PRESETS["rostov"])
