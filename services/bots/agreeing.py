@@ -1,8 +1,8 @@
-"""What a built-in player says to claims and proposals: yes to what he can prove, or what costs him nothing; else no (3.9.14.4, 3.9.22).
-And which card of a refused claimer he names.
+"""What a built-in player says to claims and proposals: yes to what they can prove or what costs them nothing; else no (3.9.14.4, 3.9.22).
+And which card of a refused claimer they name.
 
 A claim is proved without search: the claimer, on lead, has so many tricks that stand whatever the others hold. Cards that nobody has shown
-count against him.
+count against the claimer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether a built-in player calls attention at an adjudicated table: only to what he surely knows, and only against the other side.
+"""Whether a built-in player calls attention at an adjudicated table: only to what they surely know, and only against the other side.
 
 What was done openly bears its rule in the stream (`irregular`): a card out of turn, a call that does not raise, a look at the talon. A
 revoke bears no mark; whoever once showed void in a suit and plays it later has revoked (3.9.16), and memory has noticed that.

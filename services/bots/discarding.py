@@ -1,4 +1,4 @@
-"""What the declarer puts away, and what he then orders (3.4.2, 3.4.3)."""
+"""What the declarer discards, and the contract they then name (3.4.2, 3.4.3)."""
 
 from __future__ import annotations
 

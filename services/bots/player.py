@@ -1,6 +1,6 @@
-"""A built-in player: one move for every view in which it is their turn. Pure; chance comes in with the generator.
+"""A built-in player: one move for every view in which it is its turn. Pure; chance comes in with the generator.
 
-He sees what any client of the table sees (`GET /v1/tables/{id}`) and remembers what any watcher of the stream can (`memory`).
+It sees what any client of the table sees (`GET /v1/tables/{id}`) and remembers what any watcher of the stream can (`memory`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The trick on the table as one player sees it: which cards he knows to be where, and how likely a card of his is to be beaten.
+"""The trick on the table as one player sees it: which cards they know to be where, and how likely a card of theirs is to be beaten.
 
-Built from the public view and from what he remembers; hands are masks. Odds treat every card that he cannot see as lying equally likely
+Built from the public view and from what they remember; hands are masks. Odds treat every card that they cannot see as lying equally likely
 at any hidden place (the other hands, and the two cards put away).
 """
 

@@ -1,7 +1,7 @@
 """Keys of erased people stay destroyed: a crash may have come before it, or the vault be put back from an older backup, at any time.
 
-Such a vault also lacks the keys of people who signed up since. That cannot be mended, only told: without his key nobody has a name or
-a password.
+Such a vault also lacks the keys of people who signed up since. That can only be reported, not repaired: without their key a player
+has no name and no password.
 """
 
 from __future__ import annotations

@@ -112,9 +112,9 @@ def _with(values: tuple[Any, ...], place: int, *, value: Any) -> tuple[Any, ...]
 Decision = tuple[AnyLobbyEvent, ...] | Refused
 
 NO_SUCH_TABLE: Final = Refused("no_such_table", "", "There is no such table.")
-ARBITER: Final = Refused("arbiter_has_no_seat", "4.2.16", "You are this table's arbiter, who takes no seat.")
+ARBITER: Final = Refused("arbiter_has_no_seat", "4.2.16", "You are this table's arbiter; an arbiter takes no seat.")
 NEVER_SAT: Final = Refused("not_seated", "", "You have no seat at this table to leave.")
-STARTED: Final = Refused("table_started", "", "All were ready: seats and terms of this table are final.")
+STARTED: Final = Refused("table_started", "", "All players were ready, so the seats and terms of this table are final.")
 CLOSED: Final = Refused("table_closed", "", "The host has closed this table.")
 
 
@@ -144,7 +144,7 @@ def sit(table: Table, player: str, seat: int | None, *, bot: bool) -> Decision:
     if seat >= table.players:
         return Refused("no_such_seat", "", f"This table has seats 0 to {table.players - 1}.")
     if table.seats[seat] is not None:
-        return Refused("seat_taken", "", "Somebody sits there.")
+        return Refused("seat_taken", "", "That seat is taken.")
     if seat not in free:
         return Refused("seat_reserved", "", "A bot takes only a seat that is kept for bots." if bot else "This seat is kept for a bot.")
     return (SeatTaken(seat, player),)
@@ -166,7 +166,7 @@ def ready(table: Table, player: str) -> Decision:
         return NO_SUCH_TABLE
     seat = table.seat_of(player)
     if seat is None:
-        return Refused("not_seated", "", "Only who sits at the table can be ready.")
+        return Refused("not_seated", "", "Only a player at the table can be ready.")
     if table.ready[seat]:
         return ()
     if refused := _no_longer_open(table):

@@ -1,7 +1,7 @@
 """Which tables are in play, and when to look at each again: all that the clocks need to find a turn that ran out.
 
-A row is made when a pulka opens and goes when it is over. It does not follow the game: whoever looks asks the log, and notes at which
-`revision` he folded the table and when the turn that he found then ends.
+A row is made when a pulka opens and goes when it is over. It does not follow the game: whoever looks reads the log, and notes at which
+`revision` they folded the table and when the turn that they found ends.
 """
 
 from __future__ import annotations

@@ -216,8 +216,8 @@ def shortest_turn(terms: Terms) -> int:
 # ---- decide ------------------------------------------------------------------------------------------------------------
 
 
-ARCHIVED: Final = Refused("archived", "", "This pulka is settled and lies in the archive; the ledger has its books.")
-RECORDED: Final = Refused("pulka_recorded", "", "This pulka was played elsewhere and written down; nothing is played here.")
+ARCHIVED: Final = Refused("archived", "", "This pulka is settled and archived; read it from the ledger.")
+RECORDED: Final = Refused("pulka_recorded", "", "This pulka was played elsewhere and imported; nobody can move in it.")
 
 
 def seat_of(table: Table, player: str | None) -> int | None:

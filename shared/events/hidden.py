@@ -1,7 +1,7 @@
 """Which hidden thing an event carries, who may see it and until when: one table, read by sealing, opening, redaction, the table's view and
 the audit. A new secret is one row of `ROWS` here, beside the event's stored form in `catalogue`.
 
-"Until when" is the event that tells it to everybody. What a commit shows never changes for that: it shows to each viewer for ever what he
+"Until when" is the event that tells it to everybody. What a commit shows does not change then: each viewer always sees what they
 could see of it when it was stored (docs/events.md: What is sealed).
 """
 

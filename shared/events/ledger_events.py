@@ -2,7 +2,7 @@
 tense; names and fields are the storage contract (frozen, additive).
 
 They lie in the stream `LEDGER`, an aggregate a question: `ledger.versions.<projection>`, `ledger.parking.<projection>`,
-`ledger.checkpoints.club`, `ledger.archive.club`. `author` is who gave the order, as he called himself.
+`ledger.checkpoints.club`, `ledger.archive.club`. `author` is who gave the order, under the name they gave.
 """
 
 from __future__ import annotations

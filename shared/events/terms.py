@@ -31,7 +31,7 @@ class Spectators(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Terms(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The terms of a table. `visibility` private: only its players may look, under `spectators` otherwise everybody.
 
-    `seating`: each sits where he sat down, or a draw decides (3.1.1). `stake`: what a whist is worth, exact (4.2.13); None: nothing.
+    `seating`: each sits where they sat down, or a draw decides (3.1.1). `stake`: what a whist is worth, exact (4.2.13); None: nothing.
     `bots`: how many seats built-in players have. `rated`: the pulka counts in ratings and standings, where nothing else speaks against it.
 
     At adjudicated tables: who calls `attention`, whether `entries` are written by hand, the `arbiter`'s player id, and the pauses after a

@@ -1,7 +1,7 @@
 """Who is asking: bearer tokens that name a player and carry scopes, and that any service verifies by itself.
 
 A token is a JWT signed by HMAC-SHA-256 under a key derived from the master key, so the key that signs tokens opens nothing else. It says
-who somebody is, never which seat he has: that follows from the table's log.
+who somebody is, never which seat they have: that follows from the table's log.
 """
 
 from __future__ import annotations

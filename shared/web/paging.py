@@ -1,7 +1,7 @@
 """Pages by keyset: a cursor names the last row that was sent, so pages run to the end whatever is added meanwhile.
 
-A cursor is opaque to clients and not signed: it says where to go on and grants nothing; whoever makes one up
-reads what he could read anyhow.
+A cursor is opaque to clients and not signed: it says where to go on and grants nothing; a client that makes one up
+reads only what it may read anyway.
 """
 
 from __future__ import annotations

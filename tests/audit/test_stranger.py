@@ -159,9 +159,9 @@ def test_one_changed_byte_is_told_in_a_few_lines(tmp_path):
 def test_what_is_no_export_is_said_to_be_none(tmp_path):
     """A server's refusal, a page, another's JSON, a folder, a key that is none: status 2 and a sentence. The help tells the statuses."""
     path = _written(tmp_path / "export", stranger.exported(stranger.played(37, deals=1)))
-    refused = _written(tmp_path / "refused", b'{"status":404,"detail":"The books know no pulka of that id.","code":"no_such_table"}')
+    refused = _written(tmp_path / "refused", b'{"status":404,"detail":"The ledger knows no pulka with that id.","code":"no_such_table"}')
     for arguments, said in (
-        ((refused,), "the server refused: no_such_table: The books know no pulka of that id."),
+        ((refused,), "the server refused: no_such_table: The ledger knows no pulka with that id."),
         ((_written(tmp_path / "page", b"<!doctype html><title>502</title>"),), "it is a page for people"),
         ((_written(tmp_path / "other", b'{"error":1}'),), "that is another's"),
         ((_written(tmp_path / "text", b"hello"),), "another's text"),

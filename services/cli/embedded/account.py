@@ -1,8 +1,8 @@
 """Under whom the servers run. Postgres refuses to run as root, so root needs somebody else.
 
-An ordinary user runs them himself. Root, in this order: itself, in a user namespace where it is called nobody (files stay root's
-and no account is needed); else the account nobody; else the owner of the closed folder that HOME lies in (root in somebody's
-home). The first that can reach HOME is taken; where it cannot read the servers' programs, they are copied into HOME.
+An ordinary user runs them under their own account. Root, in this order: itself, in a user namespace where it is called nobody (files
+stay root's and no account is needed); else the account nobody; else the owner of the closed folder that HOME lies in (root in
+somebody's home). The first that can reach HOME is taken; where it cannot read the servers' programs, they are copied into HOME.
 """
 
 from __future__ import annotations

@@ -55,13 +55,13 @@ FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
     "days",
     type=click.IntRange(0, 100_000),
     metavar="DAYS",
-    help="Tables untouched for so many days; 0: all that are settled.",
+    help="Settled tables unchanged for this many days; 0: all that are settled.",
 )
 @click.option("--to", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", help="Folder of the archive.")
-@click.option("--name", default="operator", show_default=True, help="Who archives; stands in the log.")
+@click.option("--name", default="operator", show_default=True, help="Who archives; recorded in the log.")
 @click.option("--elsewhere", is_flag=True, help="Use DIR although the files of tables archived before are not there.")
 @click.option("--dry-run", is_flag=True, help="Only list these tables.")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 @click.pass_context
 def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str, *, elsewhere: bool, dry_run: bool, as_json: bool) -> None:
     """Move settled tables older than DAYS to files in DIR, and out of the log; finish what an interrupted run has begun.
@@ -101,7 +101,7 @@ def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str
 
 @archive.command("list")
 @click.argument("folder", type=FOLDER, metavar="DIR")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def list_command(folder: Path, *, as_json: bool) -> None:
     """List the tables in DIR, with their commits and sizes. Exit status 1 when a file is damaged."""
     count = damaged = 0
@@ -128,7 +128,7 @@ def list_command(folder: Path, *, as_json: bool) -> None:
 @archive.command()
 @click.argument("folder", type=FOLDER, metavar="DIR")
 @click.option("--files-only", is_flag=True, help="Check the files alone, without the log.")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def verify(folder: Path, *, files_only: bool, as_json: bool) -> None:
     """Verify every table in DIR: bytes, hashes, deals, rules. With a log, check also that every file is there, unchanged.
 

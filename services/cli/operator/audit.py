@@ -65,9 +65,9 @@ for command in (checkpoint, deal, export):
 
 @audit.command()
 @click.argument("table_id", metavar="[TABLE]", required=False)
-@click.option("--against", type=click.Path(path_type=Path), help="A checkpoint's file that was kept.")
-@click.option("--key", "keys", multiple=True, help="The club's public key, hex, or several: only these may have signed.")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--against", type=click.Path(path_type=Path), help="A checkpoint file that you kept.")
+@click.option("--key", "keys", multiple=True, help="The club's public key in hex; repeat for several. Any other signer is an error.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def verify(table_id: str | None, against: Path | None, keys: tuple[str, ...], *, as_json: bool) -> None:
     """Verify TABLE, or every table of PULKA_NATS_URL against PULKA_POSTGRES_DSN, and against a kept checkpoint.
 

@@ -29,7 +29,7 @@ REFUSED = 1  # exit status: the log is not as it should be, and nothing was sign
 
 @click.command()
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the checkpoint with every table's leaf to a new file.")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def checkpoint(out: Path | None, *, as_json: bool) -> None:
     """Sign the heads of all tables now, with the key of PULKA_SIGNING_KEY_FILE or of HOME/keys.
 

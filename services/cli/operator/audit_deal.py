@@ -22,7 +22,7 @@ FAILED = 1  # exit status: it was dealt otherwise than promised
 @click.command()
 @click.argument("table_id", metavar="TABLE")
 @click.argument("number", metavar="N", type=click.IntRange(min=1))
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def deal(table_id: str, number: int, *, as_json: bool) -> None:
     """Deal N of TABLE again: the server's promise, the seeds, the cut, and the cards that follow from them.
 

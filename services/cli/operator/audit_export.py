@@ -34,7 +34,7 @@ from shared.web.settings import Settings
 @click.argument("what", metavar="[TABLE] FILE", nargs=-1, required=True)
 @click.option("--all", "every", is_flag=True, help="Every table that is open to all.")
 @click.option("--private", is_flag=True, help="With --all: the private tables too.")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def export(what: tuple[str, ...], *, every: bool, private: bool, as_json: bool) -> None:
     """Write TABLE, or with --all all tables, to a new FILE (.ndjson, or compressed .ndjson.gz).
 

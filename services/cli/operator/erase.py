@@ -27,7 +27,7 @@ ABSENT: Final = 404
 @click.option("--url", type=SERVER_URL, help=f"The server.  {BY_DEFAULT}")
 @click.option("--home", type=click.Path(path_type=Path), help="Folder with the keys.  [default: PULKA_HOME or .pulka]")
 @click.option("--yes", is_flag=True, help="Do not ask: it cannot be undone.")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def erase(player: str, url: str | None, home: Path | None, *, yes: bool, as_json: bool) -> None:
     """Erase PLAYER (an id): destroy the key of the personal data, and prove it in the log.
 

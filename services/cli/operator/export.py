@@ -44,17 +44,17 @@ LIFETIME: Final = 3600  # seconds: a whole club takes minutes
     "--format", "form", type=click.Choice(get_args(FormName)), default="ndjson", show_default=True, help="csv, parquet: rows only."
 )
 @click.option("--separator", type=click.Choice(get_args(Separator)), default="comma", show_default=True, help="csv: between the columns.")
-@click.option("--bom", is_flag=True, help="csv: begin with the mark of UTF-8, as Excel wants it; what looks like a date is kept as text.")
+@click.option("--bom", is_flag=True, help="csv: begin with a UTF-8 byte order mark for Excel; keep what looks like a date as text.")
 @click.option("--names", is_flag=True, help="With the players' names, as the lobby knows them now.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: standard output]")
-@click.option("--resume", is_flag=True, help="Go on with the FILE.part of an earlier run.")
+@click.option("--resume", is_flag=True, help="Continue with the FILE.part of an earlier run.")
 @click.option(
     "--url",
     type=SERVER_URL,
     help="Ask this server.  [default: read the database, of PULKA_POSTGRES_DSN or PULKA_HOME]",
 )
-@click.option("--token", envvar="PULKA_TOKEN", help="Ask as this token.  [default: as the operator, with the keys of PULKA_HOME]")
-@click.option("--json", "as_json", is_flag=True, help="Tell by one JSON object what was written to --out.")
+@click.option("--token", envvar="PULKA_TOKEN", help="Ask with this token.  [default: as the operator, with the keys of PULKA_HOME]")
+@click.option("--json", "as_json", is_flag=True, help="Report what was written to --out as one JSON object.")
 def export(  # noqa: PLR0913 - a parameter an option
     what: What,
     player: str | None,
@@ -77,11 +77,11 @@ def export(  # noqa: PLR0913 - a parameter an option
     if out is None and (resume or as_json):
         raise click.UsageError("--resume and --json need --out")
     if out is None and form == "parquet" and sys.stdout.isatty():
-        raise click.UsageError("parquet is nothing to read in a terminal; give --out FILE")
+        raise click.UsageError("parquet cannot be shown in a terminal; give --out FILE")
     dialect = Dialect(separator, bom)
     writer = _writer(form, what, player, None if dialect == Dialect() else dialect)
     if player is not None and (not player or "\0" in player):
-        raise click.BadParameter("no player is called so", param_hint="--player")
+        raise click.BadParameter("no player has this id", param_hint="--player")
     if out is not None:
         _require_free(out, resume=resume)
     log_to(sys.stderr, "warning")

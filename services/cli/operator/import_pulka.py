@@ -37,9 +37,9 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 @click.option("--private", is_flag=True, help="Only its players may look at it.")
 @click.option("--played-on", type=click.DateTime(["%Y-%m-%d"]), metavar="DAY", help="The day on which it was played, as 2026-11-01.")
 @click.option("--url", type=SERVER_URL, help=f"The server.  {BY_DEFAULT}")
-@click.option("--name", default="operator", show_default=True, help="Who imports it; stands in the log.")
-@click.option("--key", help="Tells this import from others.  [default: made of what FILE says and of the seats: a repeat imports nothing]")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--name", default="operator", show_default=True, help="Who imports it; recorded in the log.")
+@click.option("--key", help="Identifies this import.  [default: made from FILE and the seats, so a repeat imports nothing]")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def import_command(  # noqa: PLR0913 - a parameter an option
     file: str, seats: str | None, played_on: datetime | None, url: str | None, name: str, key: str | None, *, private: bool, as_json: bool
 ) -> None:

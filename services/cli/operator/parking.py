@@ -33,7 +33,7 @@ STILL_PARKED: Final = 1  # exit status: what was asked for could not be done
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def parked(*, as_json: bool) -> None:
     """List the tables that wait because a commit could not be applied, and commits that were left out for good."""
     waiting, skipped = _run(_listed)
@@ -54,7 +54,7 @@ def parked(*, as_json: bool) -> None:
 @click.argument("table_id", metavar="[TABLE]", required=False)
 @click.option("--all", "every", is_flag=True, help="All tables that wait.")
 @click.option("--by", "author", metavar="NAME", help="Who asks.  [default: the user's name]")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def retry(table_id: str | None, author: str | None, *, every: bool, as_json: bool) -> None:
     """Apply what is parked of TABLE, all of it or nothing. Run it after the program was mended.
 
@@ -76,9 +76,9 @@ def retry(table_id: str | None, author: str | None, *, every: bool, as_json: boo
 
 @click.command()
 @click.argument("table_id", metavar="TABLE")
-@click.option("--why", required=True, metavar="TEXT", help="The reason; it stays in the log.")
-@click.option("--by", "author", metavar="NAME", help="Who decides; stays in the log too.  [default: the user's name]")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--why", required=True, metavar="TEXT", help="The reason; recorded in the log.")
+@click.option("--by", "author", metavar="NAME", help="Who decides; recorded in the log.  [default: the user's name]")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def skip(table_id: str, why: str, author: str | None, *, as_json: bool) -> None:
     """Leave the first parked commit of TABLE out of the books for good, and apply the rest.
 

@@ -22,13 +22,13 @@ BAD_NAME: Final = "1 to 40 letters, digits, dots, dashes and underscores, the fi
 
 
 @click.command("token")
-@click.option("--scope", type=click.Choice([OPERATE]), required=True, help="What the token allows: what an operator may do over HTTP.")
-@click.option("--name", default="operator", show_default=True, help="The author that stands in the log, for everybody and for ever.")
+@click.option("--scope", type=click.Choice([OPERATE]), required=True, help="What the token allows: the operator's commands over HTTP.")
+@click.option("--name", default="operator", show_default=True, help="The author recorded in the log; everybody can read it, for ever.")
 @click.option(
-    "--days", type=click.IntRange(1, LONGEST), default=1, show_default=True, help="How long it is valid; nothing takes it back earlier."
+    "--days", type=click.IntRange(1, LONGEST), default=1, show_default=True, help="How long the token is valid; it cannot be revoked."
 )
 @click.option("--home", type=click.Path(), help="Folder whose key signs; without it PULKA_MASTER_KEYS_FILE or PULKA_HOME (.pulka).")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def token(scope: str, name: str, days: int, home: str | None, *, as_json: bool) -> None:
     """Make a token for an operator with the master key of a HOME; whoever can read that key may.
 

@@ -52,8 +52,8 @@ NAMES: Final = (*(view.__name__.rpartition(".")[2] for view in VIEWS), RATING)  
 
 @click.command()
 @click.argument("view", metavar="[VIEW]", required=False)
-@click.option("--by", "author", metavar="NAME", help="Who orders it; stands in the log.  [default: the user of the operating system]")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--by", "author", metavar="NAME", help="Who orders it; recorded in the log.  [default: the user of the operating system]")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
     """Fill the next version of the books from the log, beside the one that is read, then switch readers to it.
 
@@ -88,7 +88,7 @@ def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
 
 @click.command()
 @click.option("--streams", is_flag=True, help="Show each stream of each version, with who works on it.")
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object, with the streams.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object, with the streams.")
 def status(*, streams: bool, as_json: bool) -> None:
     """Show every version of the books: where it is, how far behind the log, what is parked, who works on it, what is wrong."""
     settings = _settings()
@@ -101,7 +101,7 @@ def status(*, streams: bool, as_json: bool) -> None:
 
 @click.command()
 @click.argument("version", type=click.IntRange(1, 2**31 - 1))
-@click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def drop(version: int, *, as_json: bool) -> None:
     """Drop the rows of VERSION, which readers have left or which was left half filled."""
     settings = _settings()

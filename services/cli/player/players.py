@@ -20,10 +20,10 @@ from shared.web.service import CannotStart, ServersUnreachable
 PATIENCE: Final = 10.0  # seconds for an answer: it takes milliseconds, or two seconds while a server has no time
 WIDTH: Final = 100  # columns where there is no terminal to ask
 
-PLAYERS = click.option("--players", type=click.IntRange(2, 5), help="Only tables of so many players.")
+PLAYERS = click.option("--players", type=click.IntRange(2, 5), help="Only tables of this many players.")
 CONVENTION = click.option("--convention", type=click.Choice(list(PRESETS)), help="Only tables of this preset.")
 URL = click.option("--url", type=SERVER_URL, help=f"The server.  {BY_DEFAULT}")
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Answer by one JSON object.")
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 
 
 @click.command()

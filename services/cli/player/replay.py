@@ -10,7 +10,7 @@ from shared.rules.score_files.deal_record import ReplayRefused, replay_document
 
 @click.command()
 @click.argument("file", type=click.Path(allow_dash=True))
-@click.option("--lines", is_flag=True, help="FILE has one deal record a line; answer each by a line.")
+@click.option("--lines", is_flag=True, help="FILE has one deal record a line; answer each with a line.")
 @click.option("--json", "as_json", is_flag=True, help="The answer is JSON with or without it.")
 def replay(file: str, *, lines: bool, as_json: bool) -> None:  # noqa: ARG001 - every command takes --json
     """Replay the deal record in FILE (- for standard input): the seat on turn, its legal moves, tricks, events, the score at the end.

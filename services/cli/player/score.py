@@ -15,8 +15,8 @@ from shared.rules.score_files.scorer_words import Lang
 
 @click.command()
 @click.argument("file", type=click.Path(allow_dash=True))
-@click.option("--lines", is_flag=True, help="FILE has one score file a line; answer each by a line.")
-@click.option("--explain", is_flag=True, help="Tell it as a scorer would: each entry with its rule, the settlement step by step.")
+@click.option("--lines", is_flag=True, help="FILE has one score file a line; answer each with a line.")
+@click.option("--explain", is_flag=True, help="Explain the score: each entry with its rule, and the settlement step by step.")
 @click.option("--lang", type=click.Choice(["en", "ru"]), default="en", show_default=True, help="Language of --explain.")
 @click.option("--json", "as_json", is_flag=True, help='The answer is JSON with or without it; with --explain {"lines": [...]}.')
 def score(file: str, lang: str, *, lines: bool, explain: bool, as_json: bool) -> None:

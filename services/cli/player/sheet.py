@@ -28,7 +28,7 @@ _TAKEN: Final = "{} exists; a sheet is not written over anything"
 @click.command()
 @click.argument("source", metavar="TABLE|FILE")
 @click.option("--url", type=SERVER_URL, help=f"The server that has TABLE.  {BY_DEFAULT}")
-@click.option("--token", envvar="PULKA_TOKEN", help="Ask as the player whom it names.  [default: as anybody]")
+@click.option("--token", envvar="PULKA_TOKEN", help="Ask as the player of this token.  [default: without a token]")
 @click.option("--svg", type=click.Path(dir_okay=False, allow_dash=True), help="Write the drawing to a new file (- for standard output).")
 @click.option("--html", type=click.Path(dir_okay=False, allow_dash=True), help="Write a page to print to a new file.")
 @click.option("--lang", type=click.Choice(["en", "ru"]), default="en", show_default=True, help="Language of all of it.")

@@ -10,7 +10,7 @@ from shared.rules.open_cards.document import solve_document
 
 @click.command()
 @click.argument("file", type=click.Path(allow_dash=True))
-@click.option("--lines", is_flag=True, help="FILE has one position a line; answer each by a line.")
+@click.option("--lines", is_flag=True, help="FILE has one position a line; answer each with a line.")
 @click.option("--json", "as_json", is_flag=True, help="The answer is JSON with or without it.")
 def solve(file: str, *, lines: bool, as_json: bool) -> None:  # noqa: ARG001 - every command takes --json
     """Solve the position in FILE (- for standard input): the tricks when everybody sees all cards and plays best, and one such line.

@@ -25,7 +25,7 @@ CARRIED: Final = ("recorded", "corrections", "annulled")  # of a table's sheet; 
 @click.argument("source", metavar="TABLE|FILE")
 @click.option("--convention", required=True, help="The other convention: a preset's name, or an object as JSON.")
 @click.option("--url", type=SERVER_URL, help=f"The server that has TABLE.  {BY_DEFAULT}")
-@click.option("--token", envvar="PULKA_TOKEN", help="Ask as the player whom it names.  [default: as anybody]")
+@click.option("--token", envvar="PULKA_TOKEN", help="Ask as the player of this token.  [default: without a token]")
 @click.option("--lang", type=click.Choice(["en", "ru"]), default="en", show_default=True, help="Language of the words.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: that of `pulka score`, with `as` and `differences`.")
 def whatif(source: str, convention: str, url: str | None, token: str | None, lang: str, *, as_json: bool) -> None:

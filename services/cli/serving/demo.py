@@ -42,7 +42,7 @@ REFUSED: Final = 1  # exit status: an audit that does not verify
 @click.option("--target", type=click.IntRange(1, 500), default=10, show_default=True, help="Pool to play to, points a player.")
 @click.option("--pulkas", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many pulkas.")
 @click.option("--seed", type=int, help="Seeds the players, never the server's deck.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output and nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output and nothing else.")
 def demo(url: str | None, players: str, convention: str, target: int, pulkas: int, seed: int | None, *, as_json: bool) -> None:
     """Play whole pulkas with built-in players through the HTTP API; show sheet, settlement and the verdict of the audit.
 
@@ -94,7 +94,7 @@ def _convention(text: str) -> Any:
     except Malformed as wrong:
         raise click.BadParameter(str(wrong), param_hint="--convention") from None
     except msgspec.DecodeError as wrong:
-        raise click.BadParameter(f"neither a name nor JSON: {wrong}", param_hint="--convention") from None
+        raise click.BadParameter(f"neither a convention's name nor JSON: {wrong}", param_hint="--convention") from None
     return said
 
 

@@ -45,7 +45,7 @@ class LimitedRequests(HttpToolsProtocol):
         if went_on and self._in_head:
             self._head += len(data)
             if self._head > HEAD_LIMIT and not self.transport.is_closing():
-                self._refuse(Problem(431, "head_too_large", f"Request line and headers have {HEAD_LIMIT // 1024} KB at most."))
+                self._refuse(Problem(431, "head_too_large", f"The request line and headers may have at most {HEAD_LIMIT // 1024} KB."))
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""

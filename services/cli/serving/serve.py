@@ -19,7 +19,7 @@ from shared.web.settings import read_settings
 @click.argument("service", type=click.Choice([*SERVICES, "all"]))
 @click.option("--port", type=click.IntRange(0, 65535), help="Port of the API; 0 takes a free one.  [default: PULKA_PORT or 8080]")
 @click.option("--host", help="Address to listen on.  [default: PULKA_HOST or 127.0.0.1]")
-@click.option("--json", "as_json", is_flag=True, help="Say that all is ready as one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Report that everything is ready as one JSON object.")
 def serve_command(service: str, port: int | None, host: str | None, *, as_json: bool) -> None:
     """Run SERVICE against PULKA_NATS_URL and PULKA_POSTGRES_DSN; logs go to standard error."""
     given: dict[str, Any] = {name: value for name, value in (("port", port), ("host", host)) if value is not None}

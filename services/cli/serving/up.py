@@ -22,8 +22,8 @@ from shared.web.settings import Settings, home_of, read_settings
 @click.option("--home", type=click.Path(path_type=Path), help="Folder for all data, keys and logs.  [default: PULKA_HOME or .pulka]")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port of the API; 0 takes a free one.  [default: PULKA_PORT or 8080]")
 @click.option("--host", help="Address to listen on.  [default: PULKA_HOST or 127.0.0.1]")
-@click.option("--servers-only", is_flag=True, help="NATS and Postgres and nothing that writes: for a restore, or to look at the rows.")
-@click.option("--json", "as_json", is_flag=True, help="Say that all is ready as one JSON object.")
+@click.option("--servers-only", is_flag=True, help="Start only NATS and Postgres, for a restore or to look at the rows.")
+@click.option("--json", "as_json", is_flag=True, help="Report that everything is ready as one JSON object.")
 def up(home: Path | None, port: int | None, host: str | None, *, servers_only: bool, as_json: bool) -> None:
     """Start NATS, Postgres, all services and the bot host under one port.
 

@@ -119,7 +119,7 @@ def proof_routes(reads: Callable[[], ProofReads]) -> list[HTTPRouteHandler]:
         at = reads()
         async with at.desk.table(table_id, viewer, at_least) as (_, seen):
             if not 0 < number <= seen.sight.last_deal:
-                raise Problem(404, "no_such_deal", "No such deal is over and revealed to you.")
+                raise Problem(404, "no_such_deal", "There is no such deal, or it is not over or not revealed to you.")
         return Response(msgspec.to_builtins(await at.deal(seen.sight.table, number)), headers=seen.headers | NO_STORE)
 
     @get("/v1/ledger/tables/{table_id:str}/audit/export", tags=["ledger"], summary="A finished table, to be checked elsewhere")
@@ -127,7 +127,7 @@ def proof_routes(reads: Callable[[], ProofReads]) -> list[HTTPRouteHandler]:
         at = reads()
         async with at.desk.table(table_id, viewer, at_least) as (connection, seen):
             if seen.sight.table.status != "over":
-                raise Problem(409, "pulka_goes_on", "A table is exported once its pulka is over.", revision=seen.revision)
+                raise Problem(409, "pulka_goes_on", "A table can be exported only after its pulka is over.", revision=seen.revision)
             pieces: AsyncIterator[bytes] = await at.export(connection, seen.sight.table)
         name = {"Content-Disposition": f'attachment; filename="{table_id}.ndjson"'}
         return Stream(pieces, media_type=NDJSON, headers=seen.headers | NO_STORE | name)

@@ -68,7 +68,7 @@ class ProofReads:
         try:
             found = await asyncio.to_thread(lambda: recompute(map(decode, (stored.data for stored in commits)), number))
         except (ValueError, msgspec.MsgspecError):  # the first also for a deal that no sum leads to
-            raise Problem(500, "log_differs", "The log has a deal that cannot be dealt again; see the verification.") from None
+            raise Problem(500, "log_differs", "The log has a deal that cannot be reproduced; see the verification.") from None
         if found is None:
             raise Problem(404, "no_such_deal", "There is no such deal, or it is not revealed.")
         return found
@@ -84,7 +84,7 @@ class ProofReads:
         commits = await self.desk.log.read(address.table(table.table_id), until=table.sequence)
         commits = without_copies(stored for stored in commits if stored.sequence <= table.sequence)
         if len(commits) != table.revision or hash_of(commits[-1].data) != table.hash:
-            raise Problem(500, "log_differs", "The log does not hold this table as it was read; see the verification.")
+            raise Problem(500, "log_differs", "The log differs from what the ledger read of this table; see the verification.")
         return commits
 
     async def _hashes(self, connection: Connection, leaf: Leaf) -> list[bytes]:

@@ -69,7 +69,7 @@ class Desk:
         async with self.readers.reading() as connection:
             table, parked = await tables.read(connection, table_id)
             if table is None and parked is not None:
-                raise Problem(503, "table_parked", "The books cannot read this table's first commit; somebody has to look.")
+                raise Problem(503, "table_parked", "The ledger cannot read this table's first commit; an operator must look at it.")
             if table is None or table.status == "refused":
                 raise no_such_table()
             yield connection, await _seen(connection, sight_of(table, caller), parked)
@@ -110,4 +110,4 @@ async def as_of(connection: Connection) -> int:
 
 def no_such_table() -> Problem:
     """404: the books have nothing of it; a table whose pulka has not begun is the lobby's."""
-    return Problem(404, "no_such_table", "The books know no pulka of that id.")
+    return Problem(404, "no_such_table", "The ledger knows no pulka with that id.")

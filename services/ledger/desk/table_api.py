@@ -50,7 +50,7 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
                 section = await sections.section_of(connection, seen.sight, number)
                 record = await deal_history.deal_record(connection, seen.sight.table, section, number)
         if record is None:
-            raise Problem(404, "no_such_deal", "No such deal is over and revealed to you.")
+            raise Problem(404, "no_such_deal", "There is no such deal, or it is not over or not revealed to you.")
         return Response(record, headers=seen.headers | NO_STORE)
 
     @get("/v1/ledger/tables/{table_id:str}/score-file", tags=["ledger"], summary="The pulka as a score file for `pulka score`")

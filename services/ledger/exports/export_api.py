@@ -92,7 +92,7 @@ def export_routes(desk: Callable[[], Desk], known: Names = nobody) -> list[HTTPR
 def _scope(caller: Caller | None, player: str | None) -> Scope:
     """An operator sees everything; others their own pulkas, and what everybody may look at once it is over. Raises 400."""
     if player is not None and "\0" in player:
-        raise malformed("player", "no player is called so")
+        raise malformed("player", "no player has this id")
     if caller is not None and OPERATE in caller.scopes:
         return Scope(caller.player, everything=True, player=player)
     reader = reading(caller)

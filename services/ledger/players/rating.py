@@ -51,12 +51,12 @@ class RatingChange(msgspec.Struct, frozen=True):
 
     @property
     def before(self) -> Strength:
-        """How strong he was thought to be."""
+        """How strong the player was thought to be."""
         return Strength(self.rating_before, self.deviation_before, self.volatility_before)
 
     @property
     def after(self) -> Strength:
-        """How strong he is thought to be."""
+        """How strong the player is thought to be."""
         return Strength(self.rating, self.deviation, self.volatility)
 
 

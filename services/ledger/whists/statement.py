@@ -1,7 +1,7 @@
 """What a player won and lost: one line a pulka, settled when it closes, corrected or annulled since (4.2.14, 4.2.16).
 
-The result of a seat is his who sits there at the end: a substitute takes over the sheet with the seat, and who was replaced has no line
-[conv]. What they owe each other for the part that each played is between them. `accounts` holds what stands now, `postings` how it came
+The result of a seat belongs to whoever sits there at the end. A substitute takes over the sheet with the seat; a replaced player has no
+line [conv]. What they owe each other for their parts is between them. `accounts` holds what stands now, `postings` how it came
 about, transaction by transaction.
 """
 

@@ -87,7 +87,7 @@ def decide(court: Court, maker: Maker, move: CallAttention) -> Decided:
     if court.over:
         return Refused("wrong_phase", "3.9.17", "The deal is scored: nothing in it can be called any more.")
     if court.pending is not None:
-        return Refused("claim_pending", "3.9.14", f"Seat {court.to_act} is asked; attention is called when he has answered.")
+        return Refused("claim_pending", "3.9.14", f"Seat {court.to_act} must answer first; call attention after that.")
     apart = _without_an_act(court, maker, move)
     if apart is not None:
         return apart

@@ -63,11 +63,11 @@ def decide_bid(court: Court, seat: int, move: Bid) -> Decided:
 def _early(court: Court, seat: int, move: Bid) -> Decided:
     auction = court.deal.auction
     if auction.passed & bit(seat):
-        return Refused("already_passed", "3.3.10", "A pass is final: who has passed calls no more in this auction.")
+        return Refused("already_passed", "3.3.10", "A pass is final: a player who has passed does not call again in this auction.")
     if auction.out & bit(seat) or move.bid not in (*LADDER, PASS) or move.dark or move.no_talon:
         return Refused("not_your_turn", "3.3.2", f"It is seat {court.deal.to_act}'s turn to call.")
     if any(one == seat for one, _, _ in court.early):
-        return Refused("not_your_turn", EARLY, "Your call waits for your turn already.")
+        return Refused("not_your_turn", EARLY, "Your call already waits for your turn.")
     return (BidMade(seat, move.bid, irregular=EARLY),)
 
 
@@ -128,7 +128,7 @@ def decide_take(court: Court, seat: int, move: Take) -> Decided:
     if deal.phase != "auction":
         return Refused("wrong_phase", TAKEN, "The talon lies on the table only while the auction goes on.")
     if seat not in deal.setup.order or court.talon_with != NOBODY:
-        return Refused("call_not_allowed", TAKEN, "The talon is not there, or you take no part in this deal.")
+        return Refused("call_not_allowed", TAKEN, "The talon is not on the table, or you take no part in this deal.")
     if court.excluded & bit(seat) or deal.auction.passed & bit(seat):
         return Refused("already_passed", "3.3.10", "You have no more say in this auction.")
     if _after_two_passes(court, seat):
@@ -260,9 +260,9 @@ def early_call(court: Court, maker: Maker, index: int, act: Act) -> Decided:
     """Until the other defender's first lead (3.3.18)."""
     play, deal = court.deal.play, court.deal
     if court.ended is not None and not court.terms.unchecked:
-        return Refused("call_not_allowed", EARLY, "The deal is over: the lead that it concerned is not made any more.")
+        return Refused("call_not_allowed", EARLY, "The deal is over, so the lead that this call concerned will not be made.")
     if play is not None and any(seat in other_defenders(deal, act.seat) for seat in _leaders(deal)):
-        return Refused("call_not_allowed", EARLY, "The lead that it concerned has been made.")
+        return Refused("call_not_allowed", EARLY, "The lead that this call concerned has already been made.")
     return (AttentionCalled(EARLY, act.seat, maker, index),)
 
 
@@ -302,10 +302,10 @@ def lead_question(court: Court) -> RemedyAsked | None:
 
 
 def insufficient(court: Court, maker: Maker, index: int, act: Act) -> Decided:
-    """Before the next call (3.3.8, FN22): then he calls anew, anything that is possible, a pass too."""
+    """Before the next call (3.3.8, FN22): the player calls again, anything that is allowed, a pass included."""
     now, then = court.deal, act.before
     if now.phase != "auction" or len(now.auction.calls) != len(then.auction.calls) + 1:
-        return Refused("call_not_allowed", act.rule, "The next call was made before anybody spoke: no force was given to this one.")
+        return Refused("call_not_allowed", act.rule, "Attention to an insufficient bid must be called before the next call is made.")
     return AttentionCalled(act.rule, act.seat, maker, index), CallTakenBack(act.seat, act.rule, index)
 
 
@@ -340,7 +340,7 @@ def excluded(court: Court, seat: int, rule: str) -> tuple[Event, ...]:
 def taken_early(court: Court, maker: Maker, index: int, act: Act) -> Decided:
     """He has no more say; his twelve cards are shuffled, and two drawn blind are the talon (3.2.20, 3.3.17)."""
     if court.deal.phase != "auction" or court.talon_with != act.seat:
-        return Refused("call_not_allowed", TAKEN, "The auction is over: who took the talon has won it.")
+        return Refused("call_not_allowed", TAKEN, "The auction is over, and the player who took the talon has won it.")
     kept, drawn = _drawn(court, act.seat)
     back = TalonReturned(act.seat, hand_text(kept), " ".join(CARDS[card] for card in drawn))
     out = BidderExcluded(act.seat, TAKEN)

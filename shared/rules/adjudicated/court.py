@@ -1,6 +1,6 @@
 """Where an adjudicated deal stands: the lawful game, and what has happened to it besides. Records, and nothing that decides.
 
-A `Court` shows the same face as a `Deal` (`phase`, `to_act`, `held`, …), so whoever shows a table need not care which of the two he has.
+A `Court` shows the same face as a `Deal` (`phase`, `to_act`, `held`, …), so code that shows a table need not know which of the two it has.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ DEFAULT_ORDER_PAUSE_MS: Final = 3_000  # within which a slip of the tongue may b
 class CourtTerms(msgspec.Struct, frozen=True):
     """What an adjudicated table agrees on. `attention`: only seats and the arbiter call, or the server calls at once whatever it sees.
 
-    `entries` by hand: each player writes for himself (4.2.4). `pause_ms`: after the last trick, then the deal is scored;
+    `entries` by hand: each player writes their own columns (4.2.4). `pause_ms`: after the last trick, then the deal is scored;
     `order_pause_ms`: how long after a contract another may replace it freely (3.4.8). `recorded`: somebody wrote down a live table, whose
-    dealer may have dealt wrongly (no server can); `dealer_warned`: this dealer has had his remark (3.2.17).
+    dealer may have dealt wrongly (no server can); `dealer_warned`: this dealer has had their remark (3.2.17).
     `unchecked`: every call is heard that was heard before calls were checked, for whoever decides once more what an old log says.
     """
 
@@ -82,7 +82,7 @@ TURN, NAMED_SUIT, TALON, DAMAGES, ADVICE, REPLAY, DEALING = "turn", "named_suit"
 
 
 class NamedSuit(msgspec.Struct, frozen=True, gc=False):
-    """`seat` named `suit` (0..3) out of turn: if he defends, declarer may forbid or order it at his partner's first lead (3.3.18)."""
+    """`seat` named `suit` (0..3) out of turn: if they defend, declarer may forbid or order it at their partner's first lead (3.3.18)."""
 
     seat: int
     suit: int
@@ -97,7 +97,7 @@ class OwedTrick(msgspec.Struct, frozen=True, gc=False):
 
 
 class Dispute(msgspec.Struct, frozen=True, gc=False):
-    """`seat` disputes the plan of defence, and is written the result of his own: `tricks` by hand. `lot`: the declarer writes that too."""
+    """`seat` disputes the plan of defence, and is written the result of that: `tricks` by hand. `lot`: the declarer writes that too."""
 
     seat: int
     tricks: tuple[int, ...]
@@ -105,7 +105,7 @@ class Dispute(msgspec.Struct, frozen=True, gc=False):
 
 
 class Replay(msgspec.Struct, frozen=True, gc=False):
-    """Tricks are played again after a late revoke of `seat`: until `cards` have been played the opponents may name his cards (FN68)."""
+    """Tricks are played again after a late revoke of `seat`: until `cards` have been played the opponents may name their cards (FN68)."""
 
     seat: int
     cards: int
@@ -119,7 +119,7 @@ class Court(msgspec.Struct, frozen=True, gc=False):
     * `acts`: all irregular acts; `called`: the one that attention was called to last. `infractions`: what will be scored.
     * Auction: `calls`, those that count, "here" resolved; `early` calls that wait for their turn; `pretender`, whose insufficient bid
       nobody noticed; `excluded` (mask); `talon_with`, who took the talon early; `first_tricks_of`, who takes tricks 1 and 2 of an all-pass.
-      `dealer_warned`: he has had his remark in this deal (3.2.17).
+      `dealer_warned`: the dealer has had their remark in this deal (3.2.17).
     * Order: `contract_at`, when the contract was named (ms, 0 unknown); `wrong_orders`; `fixed_order`: the only contract that the declarer
       may name (3.4.12), "" for any.
     * Play: `tricks_shown` (mask of numbers), which all agreed to show (3.9.11.1); `shown`, cards exposed when it has begun;

@@ -36,7 +36,7 @@ TALON_SHOWN, REST_FORFEITED = "3.3.16.3", "3.9.14.3"
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """What `declarer` would have come to in `contract` with this talon: his `tricks`, and by seat those of the search's line."""
+    """What `declarer` would have come to in `contract` with this talon: their `tricks`, and by seat those of the search's line."""
 
     declarer: int
     contract: str
@@ -45,7 +45,7 @@ class Trial(msgspec.Struct, frozen=True):
 
     @property
     def undertricks(self) -> int:
-        """How many tricks are missing; on misere those that he takes."""
+        """How many tricks are missing; on misere those that they take."""
         return self.tricks if self.contract == MISERE else max(0, LEVEL[self.contract] - self.tricks)
 
 
@@ -98,7 +98,7 @@ def talon_shown(court: Court, act: Act, left: tuple[int, ...]) -> tuple[Event, .
 
 
 def _options(court: Court, offender: int, seat: int) -> Iterator[dict[str, Any]]:
-    """What the result of `seat` is worth, and to whom: a game made to himself, a remise to every other player but the offender."""
+    """What the result of `seat` is worth, and to whom: a game made to themselves, a remise to every other player but the offender."""
     setup = court.deal.setup
     trials = tuple(_trials(court, offender, seat))
     made = [one for one in trials if not one.undertricks]
@@ -163,7 +163,7 @@ def _tricks_of(setup: Setup, hands: tuple[int, ...], line: tuple[int, ...], cont
 
 
 def _open_to(court: Court, offender: int, seat: int) -> tuple[str, ...]:
-    """Contracts not below his last call; if he had not called, every call open to him, the offender's bids aside."""
+    """Contracts not below their last call; if they had not called, every call open to them, the offender's bids aside."""
     setup = court.deal.setup
     own = [call.bid for call in court.calls if call.seat == seat]
     if own:
@@ -189,7 +189,7 @@ def value_of_game(setup: Setup, trial: Trial) -> Amount:
 
 
 def worth_of_remise(setup: Setup, trial: Trial, seat: int) -> Amount:
-    """What a failed contract brings another player: his share of the mountain, the consolation, and a defender's own whists."""
+    """What a failed contract brings another player: their share of the mountain, the consolation, and a defender's own whists."""
     convention, price, k = setup.convention, PRICE[trial.contract], trial.undertricks
     share = divided(WHISTS_A_POINT * undertrick_price(convention, price) * k, divisor(convention, setup.players))
     if trial.contract == MISERE:
@@ -204,7 +204,7 @@ def worth_of_remise(setup: Setup, trial: Trial, seat: int) -> Amount:
 
 
 def of_forfeited_tricks(act: Act, tricks: tuple[int, ...]) -> tuple[dict[str, Any], ...]:
-    """By player what he loses against the search's line from before the act, where that is more."""
+    """By player what they lose against the search's line from before the act, where that is more."""
     setup = act.before.setup
     held = {act.before.held(seat).bit_count() - (seat not in seats_in(act.before)) for seat in setup.order}
     if not rightly_dealt(act.before) or len(held) > 1:  # somebody has a card too many or too few
@@ -224,7 +224,7 @@ def seats_in(deal: Deal) -> tuple[int, ...]:
 
 
 def line_of_all_pass(deal: Deal) -> tuple[int, ...]:
-    """All ten tricks by seat when everybody minimises his own from here on."""
+    """All ten tricks by seat when everybody minimises their own from here on."""
     play, setup = deal.play, deal.setup
     if play is None:
         return deal.tricks
@@ -259,7 +259,7 @@ def _net(setup: Setup, tricks: tuple[int, ...]) -> tuple[Amount, ...]:
 
 
 def question(court: Court) -> RemedyAsked | None:
-    """The next player, clockwise from the offender, who may write a proved result on him and has not said whether he does."""
+    """The next player, clockwise from the offender, who may write a proved result on them and has not said whether they do."""
     if not court.results or court.ended is None:
         return None
     offender = court.acts[court.called].seat

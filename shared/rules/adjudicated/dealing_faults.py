@@ -121,7 +121,7 @@ def _in_time(deal: Deal, holder: int, rule: str) -> bool:
 
 
 def found_in_play(court: Court, maker: Maker, index: int, act: Act) -> Decided:
-    """Everybody answers for the number of his own cards (3.2.16): once play has begun it is 3.9.18 (FN69)."""
+    """Everybody answers for the number of their own cards (3.2.16): once play has begun it is 3.9.18 (FN69)."""
     if court.deal.play is None:
         return Refused("call_not_allowed", "3.9.18", "Before the play a wrong number of cards is a fault of the dealing.")
     return wrong_count(court, maker, index, act)

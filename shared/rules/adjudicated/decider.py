@@ -222,13 +222,13 @@ def _awaiting(event: Event) -> Event:
 
 def _decide(court: Court, maker: Maker, move: CourtMove, now: int | None) -> Decided:
     if maker != ARBITER and not (isinstance(maker, int) and 0 <= maker < court.setup.players):
-        return Refused("not_seated", "5.5.1", "Only those who sit at the table, and the arbiter, may say anything.")
+        return Refused("not_seated", "5.5.1", "Only the players at this table and its arbiter may act.")
     if isinstance(move, Ruling):
         return rulings.decide_ruling(court, maker, move)
     if isinstance(move, CallAttention):
         return attention.decide(court, maker, move)
     if not isinstance(maker, int):
-        return Refused("not_your_turn", "4.2.16", "The arbiter calls attention and rules; he does not play.")
+        return Refused("not_your_turn", "4.2.16", "The arbiter calls attention and gives rulings; they do not play.")
     return _of_a_seat(court, maker, move, now)
 
 
@@ -238,11 +238,11 @@ def _of_a_seat(court: Court, maker: int, move: CourtMove, now: int | None) -> De
     if isinstance(move, Confirm):
         return finishing.decide_confirm(court, maker)
     if court.over or court.ended is not None:
-        return Refused("wrong_phase", "3.9.17", "The deal has been played; its result is confirmed, or called into question.")
+        return Refused("wrong_phase", "3.9.17", "The deal has been played: confirm its result, or call attention.")
     if isinstance(move, Propose) and move.what == "takeback" and court.acts:
-        return Refused("call_not_allowed", "5.4.22", "Where something irregular has happened attention is called; nothing is taken back.")
+        return Refused("call_not_allowed", "5.4.22", "Something irregular has happened: call attention; nothing can be taken back.")
     if isinstance(move, WriteEntry):
-        return Refused("wrong_phase", "4.2.6", "Entries are written by hand after a deal, where the terms of the table say so.")
+        return Refused("wrong_phase", "4.2.6", "Players write entries by hand only after a deal, and only if the table's terms say so.")
     if isinstance(move, Declare):
         return order_acts.decide_contract(court, maker, move, now)
     act = _ACTS.get(type(move))
@@ -264,7 +264,7 @@ def _answer(court: Court, seat: int, move: CourtMove) -> Decided:
     """Only what is asked for is taken while a remedy, a claim or a proposal waits."""
     asked = court.pending
     if isinstance(move, (Peek, Expose, Take, Confirm, WriteEntry)):
-        return Refused("claim_pending", "3.9.14", f"Seat {court.to_act} is asked; nothing else goes on before.")
+        return Refused("claim_pending", "3.9.14", f"Seat {court.to_act} must answer before anything else happens.")
     if not isinstance(asked, Question) or not isinstance(move, Remedy) or asked.about == exposed.EXPOSED:
         return deal_decides(court.deal, seat, move)  # type: ignore[arg-type]  # what is left are the game's own moves
     return remedies.decide(court, evolve, asked, seat, move)

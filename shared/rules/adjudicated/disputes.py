@@ -1,5 +1,5 @@
 """Two plans of defence (3.8.5.1): who disputes the one before the defence plays ends as their own would have ended them, as the search has
-it; the whister plays, and is scored by what he plays; whose result the declarer writes is drawn by lot (Decision 26).
+it; the whister plays, and is scored by what they play; whose result the declarer writes is drawn by lot (Decision 26).
 
 The players may bargain instead (`propose`); a call of attention under this rule means that they have not agreed.
 """
@@ -50,9 +50,9 @@ def disputed(court: Court, maker: Maker, seat: int) -> Decided:
     if refused is not None:
         return refused
     if not court.terms.unchecked and (court.ended is not None or seat == deal.game.whister or not 0 <= seat < deal.setup.players):
-        return Refused("call_not_allowed", RULE, "Whose plan it is disputes none, and nobody one of a deal that is over.")
+        return Refused("call_not_allowed", RULE, "A whister cannot dispute their own plan, and nobody can after the deal is over.")
     if court.dispute is not None or not rightly_dealt(deal):
-        return Refused("call_not_allowed", RULE, "Of two plans one is disputed once, in a deal that was dealt rightly.")
+        return Refused("call_not_allowed", RULE, "A plan is disputed once in a deal, and only if the cards were dealt correctly.")
     lot = hashlib.sha256(f"{court.entropy} plans".encode()).digest()[0] & 1
     return AttentionCalled(RULE, seat, maker), PlansDisputed(seat, best_tricks(deal), "disputed" if lot else "played")
 
@@ -79,10 +79,10 @@ def best_tricks(deal: Deal) -> tuple[int, ...]:
 
 
 def written_by_their_plans(setup: Setup, dispute: Dispute, played: DealOutcome) -> tuple[Infraction, ...]:
-    """What must be written besides the played result, so that the disputer ends as by his own plan, and the declarer as the lot has it.
+    """What must be written besides the played result, so that the disputer ends as by their own plan, and the declarer as the lot has it.
 
-    Where the declarer writes the disputed result the disputer has his share of it, and is written his own columns. Where he writes the
-    played one, whoever played it answers for the difference; in version 1 nobody answered for the disputer's share (Decision 26).
+    Where the declarer writes the disputed result the disputer has a share of it, and gets their own columns. Where the declarer writes
+    the played one, whoever played it answers for the difference; in version 1 nobody answered for the disputer's share (Decision 26).
     """
     if played.conceded or not played.tricks:
         return ()
@@ -98,8 +98,8 @@ def written_by_their_plans(setup: Setup, dispute: Dispute, played: DealOutcome) 
 
 
 def _answered_for(setup: Setup, seat: int, played: DealOutcome, other: DealOutcome) -> tuple[Infraction, ...]:
-    """What the disputer writes on the whister, or the whister on him: the disputer's whists and consolation and his share of the declarer's
-    pool or mountain, by his plan against what was played, in whists (4.2.14). What the whister fails in is the whister's own.
+    """What the disputer writes on the whister, or the whister on them: the disputer's whists and consolation, and their share of the
+    declarer's pool or mountain, by their plan against what was played, in whists (4.2.14). What the whister fails in is the whister's own.
 
     On misere the other defender's plan was played; of two whose plan a resting player disputes each answers for half [conv].
     """

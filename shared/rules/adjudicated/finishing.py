@@ -78,7 +78,7 @@ def decide_confirm(court: Court, seat: int) -> Decided:
     if not court.awaits_confirmation:
         return Refused("wrong_phase", "3.9.17", "There is no result to be confirmed.")
     if court.confirmed & bit(seat):
-        return Refused("not_your_turn", "3.9.17", "You have confirmed the result.")
+        return Refused("not_your_turn", "3.9.17", "You have already confirmed the result.")
     agreed = Confirmed(seat)
     after = confirmed(court, agreed)
     everybody = (1 << court.setup.players) - 1

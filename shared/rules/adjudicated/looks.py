@@ -81,7 +81,7 @@ def _at_talon(court: Court, seat: int, move: Peek) -> Decided:
 def _at_discard(court: Court, seat: int, move: Peek) -> Decided:
     deal = court.deal
     if not deal.game.discarded or deal.phase in ("auction", "discard"):
-        return Refused("wrong_phase", "3.4.9", "Nothing has been put away.")
+        return Refused("wrong_phase", "3.4.9", "Nothing has been discarded.")
     rule = LOOKED_INTO_TRICK
     if seat == deal.game.declarer:
         rule = LOOKED_INTO_DISCARD if deal.play is not None and deal.play.played else ""
@@ -101,7 +101,7 @@ def _at_trick(court: Court, seat: int, move: Peek) -> Decided:
 
 
 def decide_expose(court: Court, seat: int, move: Expose) -> Decided:
-    """Cards that he holds, before or during the play."""
+    """Cards that they hold, before or during the play."""
     deal = court.deal
     if deal.phase == "scored" or court.ended is not None:
         return Refused("wrong_phase", SHOWN, "The deal has been played.")

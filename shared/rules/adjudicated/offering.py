@@ -22,7 +22,7 @@ SILENCE = ("accept", "pass", "result", "talon", "redeal", "forbid")
 
 def legal_moves(court: Court, seat: int) -> tuple[CourtMove, ...]:
     """Every lawful move of `seat`: to confirm a result, to answer what is asked, else what the game offers. A card that an opponent may
-    name freely is not listed: the offer must not tell what he cannot see.
+    name freely is not listed: the offer must not tell what they cannot see.
     """
     if court.redealt:
         return ()

@@ -35,7 +35,7 @@ def decide_discard(court: Court, seat: int, move: Discard) -> Decided:
     if not isinstance(decided, Refused) or decided.code != "wrong_discard_count" or len(move.cards) > MOST_DISCARDED:
         return decided
     if len(set(move.cards)) != len(move.cards):
-        return Refused("duplicate_card", "3.4.2", "Different cards are put away.")
+        return Refused("duplicate_card", "3.4.2", "The discarded cards must differ.")
     for card in move.cards:
         if not deal.full_hands[seat] >> CARD_NUMBER[card] & 1:
             return Refused("card_not_held", "3.4.2", f"{card} is not in the declarer's hand.")
@@ -87,7 +87,7 @@ def _again(court: Court, seat: int, move: Declare, now: int | None) -> Decided:
         if any(word in "whW" for word in deal.game.history):
             return Refused("call_not_allowed", "3.4.7", "Somebody has whisted: the order stands.")
         if LEVEL[move.contract] != LEVEL[deal.game.contract] + 1:
-            return Refused("call_not_allowed", SECOND_ORDER, "After a pause the order is changed only by one level, upward.")
+            return Refused("call_not_allowed", SECOND_ORDER, "After a pause the order can only be raised by one level.")
     return (ContractDeclared(seat, move.contract, at=now or 0),)
 
 
@@ -132,14 +132,14 @@ def contract_taken_back(court: Court, _: ContractTakenBack) -> Court:
 
 
 def order_refused(court: Court, _: OrderRefused) -> Court:
-    """The bid is what he failed in, and nobody has whisted."""
+    """The bid is what the declarer failed in, and nobody has whisted."""
     deal = _anew(court.deal)
     game = replace(deal.game, contract=deal.game.bid, gave_up="concede")
     return replace(court, deal=replace(deal, to_act=None, game=game), stopped=True)
 
 
 def order_fixed(court: Court, _: AttentionCalled) -> Court:
-    """After an outsider's advice his order stands; if there is none, he orders what he bid last (3.4.12) [conv]."""
+    """After an outsider's advice the declarer's order stands; without one they order what they bid last (3.4.12) [conv]."""
     return replace(court, fixed_order=court.game.contract or court.game.bid)
 
 
@@ -153,7 +153,7 @@ def deal_stopped(court: Court, event: DealStopped) -> Court:
 
 
 def wrong_order(court: Court, maker: Maker, index: int, act: Act) -> Decided:
-    """Before the first lead he must order again (3.4.4); later, or if nobody speaks, the order stands [conv]."""
+    """Before the first lead the declarer must order again (3.4.4); later, or if nobody speaks, the order stands [conv]."""
     play = court.deal.play
     if play is not None and play.played:
         return Refused("call_not_allowed", WRONG_ORDER, "The play has begun: the order stands.")
@@ -185,7 +185,7 @@ def wrong_hand(court: Court, maker: Maker, index: int, act: Act) -> Decided:
     if deal.game.contract == MISERE or (deal.play is not None and deal.play.played):
         return wrong_count(court, maker, index, act)
     if not deal.game.contract:
-        return Refused("call_not_allowed", WRONG_HAND, "The contract is not ordered yet.")
+        return Refused("call_not_allowed", WRONG_HAND, "The declarer has not named the contract yet.")
     undertricks, proof = damages.unavoidable(act.before, deal.game.contract)
     stopped = DealStopped(WRONG_HAND, act.seat, (proof,))
     after = deal_stopped(court, stopped).deal

@@ -125,8 +125,8 @@ def closing(court: Court) -> Iterator[Event]:
 
 
 def _taker(court: Court, play: TrickPlay) -> int:
-    """Who takes the trick (3.9.4): tricks 1 and 2 of an all-pass are his who saw the talon (3.2.19); where nobody followed a suit that the
-    talon only named, his who played first [conv].
+    """Who takes the trick (3.9.4): tricks 1 and 2 of an all-pass go to who saw the talon (3.2.19); where nobody followed a suit that the
+    talon only named, to whoever played first [conv].
     """
     if court.deal.game.contract == ALL_PASS and play.number <= 2 and court.first_tricks_of != NOBODY:
         return court.first_tricks_of

@@ -1,4 +1,4 @@
-"""The answers to remedies that need a choice: who was asked what, and what follows of his word. One table by what the question is about."""
+"""Answers to remedies that need a choice: who was asked what, and what follows from it. One table by what the question is about."""
 
 from __future__ import annotations
 

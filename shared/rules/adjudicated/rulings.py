@@ -84,6 +84,6 @@ def _objection(entry: RuledEntry, players: int) -> Refused | None:
 
 
 def _ended(court: Court, tricks: tuple[int, ...]) -> tuple[Event, ...]:
-    """The deal ends with these tricks, those of a sole whister's side at his seat or wherever the arbiter put them."""
+    """The deal ends with these tricks, those of a sole whister's side at that whister's seat or wherever the arbiter put them."""
     result: DealOutcome = replace(outcome(court.deal, tricks), tricks=tricks, conceded=False)
     return (DealEnded(outcome_document(result, court.setup.players)),)

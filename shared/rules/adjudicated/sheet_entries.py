@@ -170,8 +170,8 @@ def on_sheet(sheet: Sheet, event: Event) -> Sheet:
 
 
 def faults(kept: KeptSheet, seat: int) -> Lines:
-    """By place how much `seat` wrote to his own good: above what is due, or too little in his mountain (4.2.7). What he has not written is
-    no wrong entry, only a missing one (4.2.8, 4.2.10).
+    """By place how much `seat` wrote in their own favour: above what is due, or too little in the mountain (4.2.7). What they have not
+    written is no wrong entry, only a missing one (4.2.8, 4.2.10).
     """
     found: list[tuple[Place, Amount]] = []
     for place, wrote in kept.wrote:
@@ -205,7 +205,7 @@ def decide(kept: KeptSheet, players: int, maker: Maker, move: object) -> Decided
         return decide_attention(kept, maker, move)
     if isinstance(move, WriteEntry) and isinstance(maker, int):
         return decide_entry(kept, players, maker, move)
-    return Refused("not_your_turn", "4.2.4", "Each player keeps his own columns.")
+    return Refused("not_your_turn", "4.2.4", "Each player keeps their own columns.")
 
 
 def decide_entry(kept: KeptSheet, players: int, seat: int, move: WriteEntry) -> Decided:
@@ -217,7 +217,7 @@ def decide_entry(kept: KeptSheet, players: int, seat: int, move: WriteEntry) -> 
     except Malformed as error:
         return Refused("malformed", "4.2.1", error.message)
     if not kept.deal:
-        return Refused("wrong_phase", "4.2.6", "Nothing has been played that could be written down.")
+        return Refused("wrong_phase", "4.2.6", "No deal has been played yet, so there is nothing to write down.")
     if kept.open:
         wrote = EntryWritten(seat, move.column, move.on, written(number), kept.deal)
         return (wrote, *_seen_by_the_server(evolve(kept, wrote), seat))
@@ -237,7 +237,7 @@ def decide_attention(kept: KeptSheet, maker: Maker, move: CallAttention) -> Deci
     """A wrong entry is corrected; the second time it costs as much again (4.2.7). After the end of the next auction its writer decides."""
     wrong = [seat for seat in ([move.seat] if move.seat is not None else range(5)) if faults(kept, seat)]
     if not wrong:
-        return Refused("call_not_allowed", move.rule, "No entry of the last deal is above what is due.")
+        return Refused("call_not_allowed", move.rule, "No entry of the last deal is wrong in its writer's favour.")
     seat = wrong[0]
     if not kept.open:
         called = AttentionCalled(LATE, seat, maker)
@@ -260,7 +260,7 @@ def _corrected(kept: KeptSheet, seat: int, rule: str) -> tuple[Event, ...]:
 
 
 def _next_partner(kept: KeptSheet) -> tuple[Event, ...]:
-    """Of partners on whom too many whists had been written the next is asked whether he writes as many."""
+    """Of partners on whom too many whists had been written the next is asked whether they write as many."""
     for (seat, _, on), _ in kept.fines[:1]:
         if on is not None:
             return (RemedyAsked(FINE, (on,), seat, ("accept", "pass"), "", WRONG),)
@@ -271,7 +271,7 @@ def decide_answer(kept: KeptSheet, seat: int, move: Remedy) -> Decided:
     """What the asked seat chose; a late entry needs everybody."""
     asked = kept.asked
     if asked is None:
-        return Refused("wrong_phase", WRONG, "Nothing is asked about the sheet.")
+        return Refused("wrong_phase", WRONG, "No question about the sheet is open.")
     if seat != asked.waiting[0]:
         return Refused("not_your_turn", asked.rule, f"It is seat {asked.waiting[0]} that is asked.")
     if move.choice not in ("accept", "pass"):

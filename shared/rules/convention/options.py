@@ -181,11 +181,11 @@ def _refuse_contradictions(convention: Convention, path: str) -> None:  # noqa: 
             raise Malformed(f"{path}.{option}", "names a level twice")
     if convention.help != "none":
         if convention.ends_when != "all_closed":
-            refuse("help", "ends_when", "who helps plays until every pool is closed (4.2.3)")
+            refuse("help", "ends_when", "with help the pulka goes on until every pool is closed (4.2.3)")
         if convention.pool_weight != 1:
             refuse("help", "pool_weight", "ten whists a point given pay for a pool point of weight 1 (4.2.3)")
     if convention.first_hand_half and not convention.half_whist:
-        refuse("first_hand_half", "half_whist", "there is no level on which somebody could go for half (3.8.14)")
+        refuse("first_hand_half", "half_whist", "half-whist is not allowed at any level (3.8.14)")
     for option in ("half_whist", "pass_return"):
         if convention.ten == "checked" and 10 in getattr(convention, option):
             refuse("ten", option, "a checked ten is played without whist calls (FN39)")

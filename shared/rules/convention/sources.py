@@ -31,7 +31,7 @@ class OptionLine(msgspec.Struct, frozen=True):
 OPTION_SOURCES: Final[dict[str, OptionSource]] = {
     "remise_factor": OptionSource("declarer's mountain, in prices an undertrick", "4.1.1, Decision 1"),
     "whist_factor": OptionSource("whists, in prices a trick", "3.8.1.1, FN53"),
-    "whister_remise": OptionSource("what a whister's missing trick costs him", "3.8.11, 3.8.12"),
+    "whister_remise": OptionSource("what a missing trick costs a whister", "3.8.11, 3.8.12"),
     "declarer_remise": OptionSource("how a failed declarer pays", "4.1.1, Decision 6"),
     "consolation": OptionSource("whists an undertrick, to every opponent", "3.8.1.2, FN36, FN54"),
     "single_whister": OptionSource("who writes for the passer's tricks", "3.8.13, 3.8.14, Decision 5"),

@@ -134,7 +134,7 @@ def decide(deal: Deal, seat: int, move: Bid) -> tuple[DealEvent, ...] | Refused:
         return Refused("wrong_phase", "3.3.11", "The auction is over; no call can be added or withdrawn.")
     if seat != deal.to_act:
         if auction.passed & bit(seat):
-            return Refused("not_your_turn", "3.3.10", "A pass is final: who has passed has no further turn in this auction.")
+            return Refused("not_your_turn", "3.3.10", "A pass is final: a player who has passed has no further turn in this auction.")
         return Refused("not_your_turn", "3.3.2", f"Calls go clockwise from the first hand, one a turn; it is seat {deal.to_act}'s turn.")
     # only the winner in the dark is on turn over his own bid
     refused = dark.objection_to_bid(auction, move) if auction.holder == seat else objection(setup, auction, seat, move)

@@ -70,9 +70,9 @@ def _objection_to_dark(setup: Setup, auction: Auction, seat: int, move: Bid) -> 
     if not plays_dark(setup.convention):
         return Refused("call_not_allowed", "3.3.19", "This pulka does not play calls in the dark.")
     if not auction.unseen & bit(seat):
-        return Refused("call_not_allowed", "3.3.19", "You have seen your cards; from now on you call with open eyes.")
+        return Refused("call_not_allowed", "3.3.19", "You have seen your cards, so you can no longer call in the dark.")
     if move.bid == TAKE or move.no_talon:
-        return Refused("call_not_allowed", "3.3.19", "Who takes the talon in silence, or leaves it, has looked at his cards.")
+        return Refused("call_not_allowed", "3.3.19", "Taking the talon in silence, or bidding without it, is not done in the dark.")
     return None
 
 
@@ -92,9 +92,9 @@ def _objection_to_here(setup: Setup, auction: Auction, seat: int) -> Refused | N
     if auction.holder in (NOBODY, seat) or auction.standing == MISERE:
         return Refused("here_not_allowed", "3.3.8", '"Here" holds the last game bid of another player.')
     if auction.over_misere:
-        return Refused("here_not_allowed", "3.6.4", "Over a misere that was outbid only a higher bid goes.")
+        return Refused("here_not_allowed", "3.6.4", "A misere has been outbid, so only a higher bid is allowed.")
     if auction.no_talon:
-        return Refused("here_not_allowed", "3.6.4", "A nine without the talon is not held, only outbid (FN41).")
+        return Refused("here_not_allowed", "3.6.4", '"Here" cannot hold a nine without the talon; only a higher bid is allowed (FN41).')
     if LEVEL[auction.standing] < (lowest := lowest_after_dark_pass(setup, auction)):
         return Refused("bid_too_low", "3.3.19", f"After a pass in the dark the lowest bid is of level {lowest}.")
     if not _may_say_here(setup, auction, seat):
@@ -148,13 +148,13 @@ def _objection_to_game(setup: Setup, auction: Auction, seat: int, move: Bid) -> 
     """A game goes above the last bid, without a jump where those are not allowed (3.3.8), and not below the exit level (3.7.8)."""
     bid, standing = move.bid, auction.standing
     if bids_without_talon(setup.convention) and bid_misere(auction, seat):
-        return Refused("call_not_allowed", "3.6.4", "Who bid a misere has no other bid than a misere without the talon (FN41).")
+        return Refused("call_not_allowed", "3.6.4", "A player who bid misere can only bid misere without the talon after that (FN41).")
     if (BARE_STEP if move.no_talon else STEP)[bid] <= (BARE_STEP if auction.no_talon else STEP)[standing]:
         if standing == MISERE:
             return Refused("bid_too_low", "3.6.4", _over_misere(auction))
         return Refused("bid_too_low", "3.3.8", f"A bid must be higher than the last one, {standing}.")
     if auction.dark and standing == MISERE and not move.dark and LEVEL[bid] < TEN:
-        return Refused("bid_too_low", "3.3.19", "A dark misere is outbid by a dark nine or an open ten alone.")
+        return Refused("bid_too_low", "3.3.19", "Only a dark nine or an open ten outbids a dark misere.")
     if (lowest := lowest_after_dark_pass(setup, auction)) and LEVEL[bid] < lowest:
         return Refused("bid_too_low", "3.3.19", f"After a pass in the dark the lowest bid is of level {lowest}.")
     if setup.series.all_pass_in_row and LEVEL[bid] < exit_level(setup.convention, setup.series):

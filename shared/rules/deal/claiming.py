@@ -1,7 +1,7 @@
 """Claims (3.9.14.4, 3.9.15, Decision 24): declarer or a whister on turn says how many of the rest they take, and shows their hand.
 
 Agreed by all who are asked, the deal ends with these tricks. Refused by one, the same turn goes on: with a line the claimer is held to it,
-without one his cards lie exposed and the opponents name them. Evolve, decide, what is on offer.
+without one their cards lie exposed and the opponents name them. Evolve, decide, what is on offer.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def decide_claim(deal: Deal, seat: int, move: Claim) -> tuple[DealEvent, ...] | 
     if seat != deal.to_act:
         return Refused("not_your_turn", "3.9.14.4", f"A claim is made on one's own turn; it is seat {deal.to_act}'s.")
     if not may_claim(deal, seat):
-        return Refused("call_not_allowed", "3.9.14.4", "Declarer or a whister claims, and once it was refused no more in this deal.")
+        return Refused("call_not_allowed", "3.9.14.4", "Only the declarer or a whister claims, and not again after a refused claim.")
     most = 0 if deal.game.contract == MISERE else left(deal)
     if not 0 <= move.tricks <= most:
         return Refused("claim_out_of_range", "3.9.14.4", f"There are {most} tricks to be claimed, not {move.tricks}.")

@@ -1,7 +1,7 @@
 """Calls in the dark (3.3.19, Decision 21): one's own cards stay covered until one looks or calls with open eyes.
 
-When the auction is over everybody takes up his cards [conv]; its winner, if he has not looked, first takes the talon, which the others do
-not see, or says misere, for which it is open.
+When the auction is over everybody takes up their cards [conv]. A winner who has not looked first takes the talon, which the others do
+not see, or bids misere, for which it is open.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def won(deal: Deal) -> bool:
 def objection_to_bid(auction: Auction, move: Bid) -> Refused | None:
     """Why the winner in the dark may not say this; misere is his only other word, where it is higher than what he won with."""
     if move.bid != MISERE or move.dark or move.no_talon:
-        return Refused("call_not_allowed", "3.3.11", "The auction is won: its winner takes the talon, or says misere first (3.3.19).")
+        return Refused("call_not_allowed", "3.3.11", "The auction is won: its winner takes the talon, or first bids misere (3.3.19).")
     if step(MISERE, no_talon=False) <= standing_step(auction):
         return Refused("bid_too_low", "3.6.4", f"Misere is not higher than {auction.standing}.")
     return None
@@ -54,7 +54,7 @@ def objection_to_bid(auction: Auction, move: Bid) -> Refused | None:
 def decide_take(deal: Deal, seat: int, _: Take) -> tuple[DealEvent, ...] | Refused:
     """The winner of a dark auction takes up his cards and the talon (3.3.19)."""
     if deal.phase != "auction" or not won(deal):
-        return Refused("wrong_phase", "3.3.19", "The talon is taken unseen by who has won an auction in the dark.")
+        return Refused("wrong_phase", "3.3.19", "Only the winner of an auction in the dark takes the talon unseen.")
     if seat != deal.to_act:
         return Refused("not_your_turn", "3.3.19", f"The auction is won by seat {deal.to_act}.")
     talon = " ".join(CARDS[card] for card in deal.setup.talon)

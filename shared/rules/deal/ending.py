@@ -43,7 +43,7 @@ def conceded(deal: Deal, _: Conceded) -> Deal:
 def decide_concede(deal: Deal, seat: int, _: Concede) -> tuple[DealEvent, ...] | Refused:
     """The declarer admits "without all", whenever it is his turn after the talon, not on misere (3.5.4)."""
     if deal.phase not in ("discard", "contract", "play"):
-        return Refused("wrong_phase", "3.5.4", "A game is given up by the declarer, on his turn, after he took the talon.")
+        return Refused("wrong_phase", "3.5.4", "The declarer gives up a game on their own turn, after taking the talon.")
     if seat != deal.to_act:
         return Refused("not_your_turn", "3.5.4", f"It is seat {deal.to_act}'s turn.")
     if not may_concede(deal, seat):

@@ -1,8 +1,8 @@
 """Exposed cards (3.9.14): they lie face up until played, and the holder's opponents command them. Also a line that a claimer is held to.
 
-What binds the next card is worked out from `Incidents` at each turn (`allowed`); where an opponent has a choice he is asked first
-(`question`, appended to what a move causes by `interrupting.py`), and his choice binds that one card (`Bound`). Evolve, decide, what is on
-offer.
+What binds the next card is worked out from `Incidents` at each turn (`allowed`). An opponent who has a choice is asked first
+(`question`, appended to what a move causes by `interrupting.py`), and their choice binds that one card (`Bound`). Evolve, decide, what is
+on offer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The insurance of 3.8.5.1: who insists on his plan of defence guarantees its result to those who would play otherwise.
+"""The insurance of 3.8.5.1: a defender who insists on their plan guarantees its result to those who would play otherwise.
 
-They leave both hands to him, and whatever comes out beneath the guarantee he owes them in whists, each what he lost by it (E9 of the Code's
-examples: a misere let through that would have been caught once is 25 + 25 whists to each).
+The others leave both hands to the guarantor. If the result is worse than guaranteed, the guarantor owes each their loss in whists (E9 of
+the Code's examples: a misere let through that would have been caught once is 25 + 25 whists to each).
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def objection(deal: Deal, seat: int) -> Refused | None:
     game, play = deal.game, deal.play
     one_plan = game.contract == MISERE or (is_game(game.contract) and game.whister != NOBODY)
     if deal.phase != "play" or play is None or not one_plan or not game.laid:
-        return Refused("wrong_phase", RULE, "A plan is disputed when the defence's hands lie open, before it plays.")
+        return Refused("wrong_phase", RULE, "A plan is disputed when the defence's hands lie open, before the defence plays.")
     if seat == game.declarer or deal.setup.has_dummy:
-        return Refused("call_not_allowed", RULE, "A plan is disputed among the defence, where it has more than one head.")
+        return Refused("call_not_allowed", RULE, "Only a defence of more than one player can dispute its plan.")
     if any(play.played & deal.full_hands[hand] for hand in deal.setup.order if hand != game.declarer):
-        return Refused("wrong_phase", RULE, "The defence has begun to play.")
+        return Refused("wrong_phase", RULE, "The defence has already begun to play.")
     return None
 
 

@@ -1,7 +1,7 @@
 """A misere shared with the resting dealer (3.6.9): the invitation, a look at the hand, and the dealer's answer.
 
 Accepted, the misere is bid at once, and halves win and loss unless it is outbid; refused, the inviter still has their call. The dealer has
-seen that hand either way: nobody else can invite him, and he looks at no other before his whist.
+seen that hand either way: nobody else can invite them, and they look at no other before they whist.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ def objection(deal: Deal, seat: int) -> Refused | None:
     if refused is not None:
         return refused
     if deal.game.looked != NOBODY:
-        return Refused("call_not_allowed", "3.6.9", "The dealer has seen another hand and can share no misere in this deal.")
+        return Refused("call_not_allowed", "3.6.9", "The dealer has seen another hand, so they cannot share a misere in this deal.")
     if deal.auction.holder == seat:
-        return Refused("call_not_allowed", "3.6.9", "The auction is won; who shares a misere invites before his first call.")
+        return Refused("call_not_allowed", "3.6.9", "The auction is won; the dealer is invited before one's first call.")
     return objection_to_call(setup, deal.auction, seat, Bid(MISERE))
 
 

@@ -40,9 +40,9 @@ def _own_hand(deal: Deal, seat: int, move: Look) -> tuple[DealEvent, ...] | Refu
     if seat != deal.to_act:
         return Refused("not_your_turn", "3.3.19", f"It is seat {deal.to_act}'s turn.")
     if move.hand is not None:
-        return Refused("call_not_allowed", "3.3.19", "In the auction one looks at one's own cards, without naming a hand.")
+        return Refused("call_not_allowed", "3.3.19", "In the auction you look at your own cards; leave `hand` out.")
     if not deal.auction.unseen & bit(seat):
-        return Refused("call_not_allowed", "3.3.19", "You have seen your cards.")
+        return Refused("call_not_allowed", "3.3.19", "You have already seen your cards.")
     seen = dark.own_hand_seen(deal, seat)
     if not dark.won(deal):
         return seen
@@ -53,13 +53,13 @@ def _defenders_hand(deal: Deal, seat: int, move: Look) -> tuple[DealEvent, ...] 
     """The resting dealer sees one defender's hand before his word (3.8.8)."""
     setup = deal.setup
     if deal.phase != "whist":
-        return Refused("wrong_phase", "3.8.8", "A hand is looked at when the resting dealer is asked for his whist.")
+        return Refused("wrong_phase", "3.8.8", "The resting dealer looks at a hand when they are asked to whist.")
     if seat != deal.to_act:
         return Refused("not_your_turn", "3.8.8", f"It is seat {deal.to_act}'s turn.")
     if seat != setup.resting:
         return Refused("call_not_allowed", "3.8.8", "Only the resting dealer may look at a hand.")
     if deal.game.looked != NOBODY:
-        return Refused("call_not_allowed", "3.8.8", "The resting dealer looks at one hand only.")
+        return Refused("call_not_allowed", "3.8.8", "The resting dealer looks at only one hand.")
     if move.hand not in defenders(setup.players, setup.dealer, deal.game.declarer):
-        return Refused("call_not_allowed", "3.8.8", "The resting dealer names the defender whose hand he looks at.")
+        return Refused("call_not_allowed", "3.8.8", "The resting dealer must name the defender whose hand they look at.")
     return (HandSeen(seat, move.hand, hand_text(deal.held(move.hand))),)

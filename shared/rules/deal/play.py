@@ -1,7 +1,7 @@
 """The play of the cards: trick after trick, in games, misere and all-pass alike (3.9, 3.6, 3.7). Evolve, decide, what is on offer.
 
 This is where most moves of a pulka go, so it looks everything up in tables and builds two small records a card. `to_act` is who plays the
-cards of `turn`: the whister for both hands in open play, the resting dealer for both when he whists (3.8.5, 3.8.8).
+cards of `turn`: the whister for both hands in open play, the resting dealer for both when they whist (3.8.5, 3.8.8).
 """
 
 from __future__ import annotations

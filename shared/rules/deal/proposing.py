@@ -109,7 +109,7 @@ def _figures(deal: Deal, move: Propose) -> tuple[int, ...] | Refused:
     """The tricks that are proposed, by seat; the declarer's alone are shared out as for a claim. Other proposals have none."""
     needs = move.what in ("settle_contract", "bargain")
     if needs != (move.tricks is not None) or (move.what == "older_trick") != (move.trick is not None):
-        return Refused("malformed", RULE[move.what], "`tricks` stands with settle_contract and bargain, `trick` with older_trick.")
+        return Refused("malformed", RULE[move.what], "Send `tricks` only with settle_contract and bargain, `trick` only with older_trick.")
     if isinstance(move.tricks, tuple) and len(move.tricks) != deal.setup.players:
         return Refused("malformed", RULE[move.what], f"`tricks` is one number for each of {deal.setup.players} seats, or the declarer's.")
     if move.tricks is None:
@@ -135,7 +135,7 @@ def _objection(deal: Deal, seat: int, move: Propose, tricks: tuple[int, ...]) ->
             return insurance.objection(deal, seat) or _inconsistent(deal, tricks, "3.8.5.1")
         case "takeback":
             if taking_back.before(deal, seat) is None:
-                return Refused("call_not_allowed", "5.4.22", "Only the last act can be taken back, one's own, with nothing shown since.")
+                return Refused("call_not_allowed", "5.4.22", "You can take back only your own last act, with nothing done or shown since.")
     return None
 
 
@@ -145,7 +145,7 @@ def _inconsistent(deal: Deal, tricks: tuple[int, ...], rule: str) -> Refused | N
     fits = len(tricks) == deal.setup.players and sum(tricks) == TRICKS and all(map(int.__ge__, tricks, deal.tricks))
     if fits and not any(tricks[seat] for seat in resting):
         return None
-    return Refused("claim_out_of_range", rule, f"Ten tricks of which {list(deal.tricks)} are taken; seats that rest take none.")
+    return Refused("claim_out_of_range", rule, f"The tricks sum to ten, {list(deal.tricks)} of them taken; seats that rest take none.")
 
 
 def decide_answer(deal: Deal, proposal: Proposal, seat: int, accept: bool) -> tuple[DealEvent, ...] | Refused:  # noqa: FBT001 - the answer

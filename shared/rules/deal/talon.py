@@ -1,6 +1,6 @@
 """The talon in the declarer's hand: two cards go away face down, then the contract is named (3.4). Evolve, decide, what is on offer.
 
-On misere the bid is the contract, so play begins with the discard; else the declarer may give up before it where the convention lets him
+On misere the bid is the contract, so play begins with the discard; else the declarer may give up before it where the convention allows that
 (FN40).
 """
 
@@ -76,9 +76,9 @@ def decide_discard(deal: Deal, seat: int, move: Discard) -> tuple[DealEvent, ...
     if refused is not None:
         return refused
     if len(move.cards) != DISCARDED:
-        return Refused("wrong_discard_count", "3.4.2", f"Two cards are put away, not {len(move.cards)}.")
+        return Refused("wrong_discard_count", "3.4.2", f"Discard two cards, not {len(move.cards)}.")
     if len(set(move.cards)) != DISCARDED:
-        return Refused("duplicate_card", "3.4.2", "Two different cards are put away.")
+        return Refused("duplicate_card", "3.4.2", "Discard two different cards.")
     for card in move.cards:
         if not deal.full_hands[seat] >> CARD_NUMBER[card] & 1:
             return Refused("card_not_held", "3.4.2", f"{card} is not in the declarer's hand.")
@@ -94,7 +94,7 @@ def decide_without_three(deal: Deal, seat: int, _: WithoutThree) -> tuple[DealEv
     if refused is not None:
         return refused
     if not may_give_up(deal):
-        return Refused("call_not_allowed", "3.5.4", "In this pulka nobody gives up without three at this level (FN40).")
+        return Refused("call_not_allowed", "3.5.4", 'In this pulka a contract at this level cannot be given up "without three" (FN40).')
     gave_up = GaveUpWithoutThree(seat)
     return (gave_up, scored(gave_up_without_three(deal, gave_up)))
 
@@ -105,9 +105,9 @@ def decide_contract(deal: Deal, seat: int, move: Declare) -> tuple[DealEvent, ..
     if contract not in RANK:
         return Refused("malformed", "3.3.7", f"{contract!r} is no contract: the ladder goes from 6S to 10NT.")
     if deal.phase != "contract":
-        return Refused("wrong_phase", "3.4.3", "A contract is named once, after the discard and before the first word on it.")
+        return Refused("wrong_phase", "3.4.3", "The contract is named once, after the discard and before the first word of the defenders.")
     if seat != deal.to_act:
-        return Refused("not_your_turn", "3.4.3", "The declarer names the contract.")
+        return Refused("not_your_turn", "3.4.3", "Only the declarer names the contract.")
     if contract == MISERE:
         return Refused("misere_not_first_bid", "3.3.9", "Misere cannot be ordered after a game was bid.")
     if RANK[contract] < RANK[deal.game.bid]:
@@ -119,9 +119,9 @@ def decide_contract(deal: Deal, seat: int, move: Declare) -> tuple[DealEvent, ..
 
 def _not_discarding(deal: Deal, seat: int) -> Refused | None:
     if deal.phase != "discard":
-        return Refused("wrong_phase", "3.4.2", "Cards are put away once, after the talon was taken.")
+        return Refused("wrong_phase", "3.4.2", "The declarer discards once, after the talon is taken.")
     if seat != deal.to_act:
-        return Refused("not_your_turn", "3.4.2", "The declarer puts cards away.")
+        return Refused("not_your_turn", "3.4.2", "Only the declarer discards.")
     return None
 
 

@@ -71,7 +71,7 @@ def play_chosen(deal: Deal, event: PlayChosen) -> Deal:
 def decide_whist(deal: Deal, seat: int, move: Whist) -> tuple[DealEvent, ...] | Refused:
     """A word on the contract, and what it ends (3.8.1-3.8.8)."""
     if not _takes_words(deal, move):
-        return Refused("wrong_phase", "3.8.1", "The defenders speak when the contract is named, before the cards are played.")
+        return Refused("wrong_phase", "3.8.1", "The defenders speak after the contract is named and before the cards are played.")
     if seat != deal.to_act:
         return Refused("not_your_turn", "3.8.1", f"The left neighbour of the declarer speaks first; it is seat {deal.to_act}'s turn.")
     refused = _objection(deal, move.call)

@@ -33,7 +33,7 @@ def hand_count(players: int) -> int:
 
 @cache
 def resting(players: int, dealer: int) -> tuple[int, ...]:
-    """The seats that sit the deal out: with four the dealer, with five also the player two to his right."""
+    """The seats that sit the deal out: with four the dealer, with five also the player two to the dealer's right."""
     playing = active(players, dealer)
     return tuple(seat for seat in range(players) if seat not in playing)
 

@@ -14,7 +14,7 @@ Algorithm 1, in full:
   two cards change places. A draw below n takes the low bits of the next byte, as many as n - 1 has, and throws the byte away when the
   number is n or more; so each is equally likely.
 * The cut: the top `at` cards are lifted and laid below the rest (3.2.5, 3.2.6). The cut also stands in the key, so that nobody can prepare
-  a deck all of whose 25 cuts suit him.
+  a deck all of whose 25 cuts suit them.
 * Two cards at a time, clockwise from the dealer's left, five rounds; the talon after the first (3.2.8). With two players the third of the
   three hands is a dummy's, number 2: it is dealt to after the dealer (Decision 19).
 """

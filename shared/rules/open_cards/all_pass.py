@@ -1,7 +1,7 @@
 """All-pass with all hands open: what everybody takes when everybody minimises their own tricks (3.7, Decision 18).
 
 Three players without a common interest: the result is by backward induction. From the last card on, whoever plays chooses the card after
-which he takes fewest tricks himself; among these the lowest, suits S C D H, then rank [conv]. So everybody can foresee everybody.
+which they take fewest tricks; among these the lowest, suits S C D H, then rank [conv]. So everybody can foresee everybody.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class AllPassPlay(msgspec.Struct, frozen=True):
     """A moment of an all-pass, by seat; `hands`, `trick` and `order` as in `declarer.py`.
 
     `talon`: the cards (numbers) that lead tricks from this one on, in their order, two, one or none: none too where the talon lies aside.
-    The leader of such a trick is the first hand, who plays first to it. `dealer`: the resting dealer, who takes a trick that his card
+    The leader of such a trick is the first hand, who plays first to it. `dealer`: the resting dealer, who takes a trick that their card
     wins (3.7.6.1), or None: then it only names the suit (3.7.6.3). `dummy`: the hand that belongs to nobody, with two players; it is
     played by whoever plays before it, by the next after it when it leads (Decision 19).
     """

@@ -21,7 +21,7 @@ GUESS_OF_MISERE = 1  # where the count begins: a misere is mostly made or misses
 def declarer_tricks(
     hands: Sequence[int], declarer: int, leader: int, contract: str, trick: Sequence[int] = (), order: Three | None = None
 ) -> int:
-    """The tricks that the declarer takes: in a trick game the most that he can be sure of, on misere the fewest."""
+    """The tricks that the declarer takes: in a trick game the most that they can be sure of, on misere the fewest."""
     search, position = asked(hands, declarer, leader, contract, trick, order)
     return exact(search, position, LEVEL.get(contract, GUESS_OF_MISERE))
 

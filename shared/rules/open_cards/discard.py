@@ -15,14 +15,14 @@ from shared.rules.open_cards.seating import by_place, order_of_play
 
 
 class BestDiscard(msgspec.Struct, frozen=True):
-    """The declarer's tricks after his best discard, and its two cards as numbers: of discards as good the first in the order of cards."""
+    """The declarer's tricks after the best discard, and its two cards as numbers: of discards as good the first in the order of cards."""
 
     tricks: int
     cards: tuple[int, int]
 
 
 def best_discard(hands: Sequence[int], declarer: int, leader: int, contract: str, order: Three | None = None) -> BestDiscard:
-    """Of all 66 discards from the declarer's twelve cards, the two defenders holding ten each, the one that gives him most tricks, on
+    """Of all 66 discards from the declarer's twelve cards, the two defenders holding ten each, the one that gives them most tricks, on
     misere fewest; `hands` (the declarer's with the talon), `leader` and `order` as in `declarer.py`.
 
     Discards that differ in neighbouring cards alone are tried once; each but the first is only asked whether it beats the best so far.

@@ -35,7 +35,7 @@ class OpenCards(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Table(msgspec.Struct, frozen=True):
-    """Who sits where: the number of players, the dealer if he is known, the seats at play in the order of play."""
+    """Who sits where: the number of players, the dealer if known, the seats at play in the order of play."""
 
     players: int
     dealer: int | None

@@ -209,7 +209,7 @@ def _first_of(moves: int, hands: Three, trick: Trick, declarer: int) -> int:
 
 @compiled("int64(int64, UniTuple(int64, 8), int64)")
 def _first_of_misere(moves: int, trick: Trick, declarer: int) -> int:
-    """The same on misere: the declarer gets rid of his highest loser; defenders lead low, stay under a declarer who holds the trick, and
+    """The same on misere: the declarer gets rid of their highest loser; defenders lead low, stay under a declarer who holds the trick, and
     let the last hand throw its highest.
     """
     turn, count, _, beating, holder, _, _, _ = trick
@@ -318,11 +318,11 @@ def _key(hands: Three, turn: int) -> int:
 
 @compiled(f"int64({_POSITION}, {_TERMS}, int64[::1])")
 def result(hands: Three, trick: Trick, terms: Terms, memo: Numbers) -> int:
-    """The tricks still open, by place, `SEAT_BITS` each: from the last card backward everybody plays the card that gives him fewest,
+    """The tricks still open, by place, `SEAT_BITS` each: from the last card backward everybody plays the card that gives them fewest,
     among these the lowest.
 
     `memo`, zeros at first, serves any question with the same terms: pairs of a position between two tricks and its result. Cards are
-    tried from the lowest up, so the first that leaves its player without a trick is his choice.
+    tried from the lowest up, so the first that leaves its player without a trick is their choice.
     """
     slot, key = 0, 0
     turn, count, led, _, _, _, pending, _ = trick

@@ -46,7 +46,7 @@ class Search:
 
     @classmethod
     def of_all_pass(cls, first: int, *, talon_takes: bool, dummy: int = NOBODY) -> Search:
-        """Each for himself. `first` is the place of the first hand, `talon_takes` whether a talon card may take the trick that it leads,
+        """Each for themselves. `first` is the place of the first hand, `talon_takes` whether a talon card may take the trick that it leads,
         `dummy` the place of the hand that nobody owns (3.7.6).
         """
         return cls((0, 0, NOBODY, 0, first, RESTING_DEALER if talon_takes else NOBODY, dummy), ALL_PASS_MEMO)
@@ -82,7 +82,7 @@ class Search:
         return self._kernel.close(hands, trick, self._terms), trick[4]
 
     def takes(self, position: Position, need: int) -> bool:
-        """Whether the declarer takes at least `need` of the tricks still open, his misere or game played best by both sides."""
+        """Whether the declarer takes at least `need` of the tricks still open, with the misere or game played best by both sides."""
         return bool(self._kernel.takes(*position, need, self._terms, self._memo))
 
     def result(self, position: Position) -> tuple[int, int, int, int]:

@@ -9,7 +9,7 @@ from shared.rules.open_cards.search import Three
 
 def order_of_play(hands: Sequence[int]) -> Three:
     """The three seats at play, clockwise: of more than three those that still have cards. `ValueError` when these are not three: in the
-    last trick the caller must say the order himself.
+    last trick the caller must give the order.
     """
     seats = tuple(range(len(hands))) if len(hands) == 3 else tuple(seat for seat, hand in enumerate(hands) if hand)
     if len(seats) != 3:

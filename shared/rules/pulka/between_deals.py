@@ -27,7 +27,7 @@ SETTLED = "demanded"  # reason of a `PulkaClosed`: somebody had gone, and anothe
 def decided(pulka: Pulka, decision: tuple[Event, ...] | Refused, evolve: Evolve) -> tuple[Event, ...] | Refused:
     """What was decided about members, with all that follows from it at once where no deal goes on."""
     if pulka.status != "playing" or pulka.draw is not None:
-        return Refused("wrong_phase", "3.1.1", "Nobody comes, goes or adjourns before all have their seats.")
+        return Refused("wrong_phase", "3.1.1", "Nobody can join, leave or adjourn before all players have their seats.")
     if isinstance(decision, Refused) or pulka.commitment:
         return decision
     return *decision, *due(reduce(evolve, decision, pulka), evolve)
@@ -61,7 +61,7 @@ def _next(pulka: Pulka) -> Event | None:
 
 
 def _seated(pulka: Pulka, player: str) -> NewcomerSeated:
-    """The newcomer left of whoever has just dealt, with his sheet (3.1.2)."""
+    """The newcomer left of whoever has just dealt, with their sheet (3.1.2)."""
     seat = newcomer.newcomers_seat(pulka.dealer)
     players = pulka.players + 1
     sheet, series = newcomer.sheet_with(pulka.sheet, seat), newcomer.series_with(pulka.series, seat)
@@ -79,7 +79,7 @@ def _seated(pulka: Pulka, player: str) -> NewcomerSeated:
 
 
 def newcomer_seated(pulka: Pulka, event: NewcomerSeated) -> Pulka:
-    """Seats, sheet and digest with one player more; he deals next."""
+    """Seats, sheet and digest with one player more, who deals next."""
     return msgspec.structs.replace(
         pulka,
         members=members.evolve(pulka.members, event),

@@ -26,8 +26,8 @@ from shared.rules.pulka.turns import phase
 FINEST: Final = 10_000  # the largest denominator: far finer than any settlement (a mountain point is divided by five at most)
 
 ANNULLED: Final = "annulled"  # reason of a `PulkaClosed`
-ANNULLED_ALREADY: Final = Refused("already_annulled", "4.2.16", "The pulka is annulled already, and counts for nothing.")
-NOT_CLOSED: Final = Refused("not_closed", "4.2.14", "The pulka is not settled yet; until then its sheet is what is corrected.")
+ANNULLED_ALREADY: Final = Refused("already_annulled", "4.2.16", "The pulka has already been annulled.")
+NOT_CLOSED: Final = Refused("not_closed", "4.2.14", "The pulka is not settled yet; until then correct its sheet instead.")
 
 
 def read_amounts(given: Sequence[int | str], path: str = "amounts") -> tuple[Amount, ...]:
@@ -68,9 +68,9 @@ def correct(pulka: Pulka, author: str, amounts: Sequence[Amount], reason: str) -
     if len(amounts) != pulka.players:
         return Refused("malformed", "4.2.14", f"This pulka has {pulka.players} players; each needs one number.")
     if sum(amounts) != 0:
-        return Refused("not_zero_sum", "4.2.14", f"What some win others lose; these amounts sum to {written(sum(amounts))}.")
+        return Refused("not_zero_sum", "4.2.14", f"The amounts must sum to zero; these sum to {written(sum(amounts))}.")
     if not any(amounts):
-        return Refused("nothing_to_correct", "4.2.16", "Amounts of nothing correct nothing.")
+        return Refused("nothing_to_correct", "4.2.16", "All amounts are zero, so there is nothing to correct.")
     return (ResultCorrected(len(pulka.corrections) + 1, tuple(str(written(number)) for number in amounts), author, reason),)
 
 
@@ -86,7 +86,7 @@ def correct_within_bounds(pulka: Pulka, author: str, amounts: Sequence[Amount], 
         return Refused(
             "corrections_out_of_bounds",
             "4.2.16",
-            f"All corrections of a pulka together come to at most {LARGEST} whists a seat, in parts of at most {FINEST}.",
+            f"All corrections of a pulka together may come to at most {LARGEST} whists a seat, in parts of at most {FINEST}.",
         )
     return decided
 

@@ -292,7 +292,7 @@ def _in_the_deal(deal: Deal | Court, seat: Maker, move: AnyMove, now: int | None
     if isinstance(move, (Draw, Seed, Cut)):
         return Refused("wrong_phase", "3.2.5", "The cards are dealt; draws, seeds and the cut come before the deal.")
     if isinstance(move, (Join, *members.MEMBER_MOVES)):
-        return Refused("wrong_phase", "5.4.18", "Who sits here is the players' own affair, not the arbiter's.")
+        return Refused("wrong_phase", "5.4.18", "The players decide who sits here, not the arbiter.")
     if isinstance(deal, Court):
         return courts.decide(deal, seat, move, now)
     if isinstance(move, IrregularMove) or not isinstance(seat, int):
@@ -345,7 +345,7 @@ def _finished(pulka: Pulka, events: tuple[Event, ...], *, time_up: bool) -> tupl
 
 
 def _closing(pulka: Pulka, *, time_up: bool = False) -> tuple[Event, ...]:
-    """The end of the match, if its sheet, its deals, its time or its players have brought it about; where everybody writes for himself,
+    """The end of the match, if its sheet, its deals, its time or its players have brought it about; where all write their columns,
     only when the next deal would start.
     """
     if pulka.annulling is not None:

@@ -5,8 +5,8 @@ What somebody asks for needs the consent of those who sit there. A substitute pl
 waits until the deal in progress is over, since that is always finished (5.4.18): the newcomer sits down, the table adjourns, the pulka is
 settled. In an adjourned pulka no clock runs and no deal begins, until all are ready.
 
-Whoever says that he leaves is not asked any more. Whoever has let `AWAY` turns of this deal and the last run out counts as away [conv]:
-his consent is not needed, but he may still object.
+A player who says that they leave is not asked any more. One who has let `AWAY` turns of this deal and the last run out counts as
+away [conv]: their consent is not needed, but they may still object.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MEMBER_EVENTS: Final = (
 
 
 class Motion(msgspec.Struct, frozen=True, gc=False):
-    """What `player` asks for; `seat`: with `adjourn` his own, with `substitute` the one to take over. `waiting`: who must still agree."""
+    """What `player` asks for; `seat`: with `adjourn` their own, with `substitute` the one to take over. `waiting`: who must still agree."""
 
     what: str
     player: str
@@ -108,7 +108,7 @@ class Members(msgspec.Struct, frozen=True, gc=False):
 
 
 def evolve(members: Members, event: Event) -> Members:
-    """The members after `event`; whoever must move the sheet and the seats does that himself."""
+    """The members after `event`; the caller moves the sheet and the seats."""
     own = _EVOLVE.get(type(event))
     return members if own is None else own(members, event)
 
@@ -173,7 +173,7 @@ def _agreed(members: Members, motion: Motion) -> Members:
 
 
 def _present(members: Members, seat: int) -> Members:
-    """The player at `seat` is there, and wants to go on; a settlement that was demanded since he had gone is off."""
+    """The player at `seat` is there, and wants to go on; a settlement that was demanded because they had gone is off."""
     left = _without(members.left, seat)
     missed = tuple(one for one in members.missed if one != seat)
     before = tuple(one for one in members.missed_before if one != seat)
@@ -184,7 +184,7 @@ def _present(members: Members, seat: int) -> Members:
 
 
 def _shifted(members: Members, seat: int) -> Members:
-    """A newcomer has sat down at `seat`, and who sat there and above it sits one further on; he is ready by sitting down."""
+    """A newcomer has sat down at `seat`, and players from that seat on move one further; the newcomer is ready by sitting down."""
 
     def moved(seats: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(one + (one >= seat) for one in seats)
@@ -252,7 +252,7 @@ def decide(members: Members, seats: tuple[str, ...], seat: int, move: MemberMove
             return _answer(members, seats, seat, accept=accept)
         case Leave():
             if seat in members.left:
-                return Refused("call_not_allowed", "5.4.18", "You have said so already; `ready` takes it back.")
+                return Refused("call_not_allowed", "5.4.18", "You have already said so; `ready` takes it back.")
             return (PlayerLeaves(seat),)
         case Ready():
             waited_for = (members.adjourned and seat not in members.ready) or members.absent(seat)
@@ -270,7 +270,7 @@ def decide_join(members: Members, seats: tuple[str, ...], player: str, move: Joi
     if move.seat is None:
         if len(seats) != GROWS_FROM or members.newcomer is not None:
             return Refused(
-                "call_not_allowed", "3.1.2", f"A newcomer makes a pulka of {GROWS_FROM} one of {GROWS_FROM + 1}; here no seat is added."
+                "call_not_allowed", "3.1.2", f"A newcomer makes a pulka of {GROWS_FROM} one of {GROWS_FROM + 1}; no seat is added here."
             )
         return _ask(members, len(seats), ConsentAsked("newcomer", player, None, ()))
     if move.seat >= len(seats):
@@ -283,17 +283,17 @@ def decide_join(members: Members, seats: tuple[str, ...], player: str, move: Joi
 def _ask(members: Members, players: int, asking: ConsentAsked, seats: tuple[str, ...] = ()) -> Decision:
     """Ask all who are there, but whoever asks."""
     if members.motion is not None:
-        return Refused("call_not_allowed", "5.4.18", "Something else is being asked; all must answer that first.")
+        return Refused("call_not_allowed", "5.4.18", "Another request is open; all players must answer it first.")
     own = asking.seat if asking.what == ADJOURN else None
     if own is not None and (members.adjourned or members.adjourning):
-        return Refused("call_not_allowed", "5.4.18", "It is agreed already.")
+        return Refused("call_not_allowed", "5.4.18", "This has already been agreed.")
     asked = tuple(seat for seat in range(players) if seat != own and not members.absent(seat))
     event = ConsentAsked(asking.what, asking.player, asking.seat, asked)
     if asked:
         return (event,)
     if event.what == "substitute" and event.seat is not None:
         return event, SubstituteSeated(event.seat, event.player, seats[event.seat])
-    return Refused("call_not_allowed", "5.4.18", "Nobody is there whose consent could be asked.")
+    return Refused("call_not_allowed", "5.4.18", "No player is present who could give consent.")
 
 
 def _answer(members: Members, seats: tuple[str, ...], seat: int, *, accept: bool) -> Decision:
@@ -302,7 +302,7 @@ def _answer(members: Members, seats: tuple[str, ...], seat: int, *, accept: bool
         return Refused("wrong_phase", "5.4.18", "Nothing waits for an answer.")
     own = motion.what == ADJOURN and motion.seat == seat
     if (accept and seat not in motion.waiting) or (not accept and seat in members.left and not own):
-        return Refused("not_your_turn", "5.4.18", "Your answer is not asked, or given already.")
+        return Refused("not_your_turn", "5.4.18", "You are not asked, or you have already answered.")
     event = ConsentAnswered(seat, accept)
     if accept and motion.waiting == (seat,) and motion.what == "substitute" and motion.seat is not None:
         return event, SubstituteSeated(motion.seat, motion.player, seats[motion.seat])
@@ -312,7 +312,7 @@ def _answer(members: Members, seats: tuple[str, ...], seat: int, *, accept: bool
 def _settle(members: Members, players: int, seat: int) -> Decision:
     """Any player may demand it, when another has gone."""
     if members.demanded:
-        return Refused("call_not_allowed", "5.4.18", "The pulka is settled when this deal is over.")
+        return Refused("call_not_allowed", "5.4.18", "A settlement is already demanded; the pulka is settled when this deal is over.")
     if not any(members.absent(other) for other in range(players) if other != seat):
-        return Refused("call_not_allowed", "5.4.18", "A settlement is demanded when another has gone; else it needs everybody's consent.")
+        return Refused("call_not_allowed", "5.4.18", "You can demand a settlement only if another player has gone; else all must consent.")
     return (SettlementDemanded(seat),)

@@ -27,7 +27,7 @@ def moved_seats(players: int, seat: int) -> tuple[int, ...]:
 
 def sheet_with(sheet: Sheet, seat: int) -> Sheet:
     """The sheet with a column for the newcomer at `seat`: the mean of the others' pools rounded down, of their mountains rounded up (both
-    against him), and no whists, his or on him.
+    against them), and no whists, theirs or on them.
     """
     players = sheet.players
     pool, mountain = floor(Fraction(sum(sheet.pool), players)), ceil(Fraction(sum(sheet.mountain), players))

@@ -5,7 +5,7 @@ To draw is to name one of the 32 places of the cards that lie spread out; which 
 that were named, in their order, so nobody knows a card before the last one has drawn. Then the seed is told.
 
 Algorithm 1: `key = HMAC-SHA-256(server seed, framed("pulka draw 1", table id, rules digest, seat, place, seat, place, …))`; the deck is
-`shuffle.shuffled(key)`, its top card on place 1. The Code lets the lowest choose his seat; here each takes the first free one, as at a
+`shuffle.shuffled(key)`, its top card on place 1. The Code lets the lowest choose a seat; here each takes the first free one, as at a
 table on a screen all seats are alike [conv].
 """
 
@@ -28,7 +28,7 @@ RULE: Final = "3.1.1"
 NO_DEAL: Final = 0  # the number under which the commitment and the sealed seed stand; deals count from 1
 PLACES: Final = len(CARDS)
 
-#: Seats as in the lobby, each with the place that he named, in the order of the log.
+#: Seats as in the lobby, each with the place that they named, in the order of the log.
 Drawn = tuple[tuple[int, int], ...]
 
 
@@ -46,7 +46,7 @@ class SeatDraw(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def free(self) -> int:
-        """The lowest place from which nobody has drawn: a fixed one for whoever lets his time pass, so that the server cannot choose."""
+        """The lowest place from which nobody has drawn: a fixed one for whoever lets their time pass, so that the server cannot choose."""
         taken = {place for _, place in self.drawn}
         return next(place for place in range(1, PLACES + 1) if place not in taken)
 
@@ -76,9 +76,9 @@ def decide(
 ) -> tuple[Event, ...] | Refused:
     """`seat` draws; the last one's card ends the draw, and all sit down."""
     if draw is None:
-        return Refused("wrong_phase", RULE, "Nobody draws for seats now.")
+        return Refused("wrong_phase", RULE, "No draw for seats is under way.")
     if not isinstance(move, Draw):
-        return Refused("wrong_phase", RULE, "The seats are being drawn for; the first deal comes after that.")
+        return Refused("wrong_phase", RULE, "The players are drawing for seats; the first deal comes after that.")
     if seat != draw.to_act:
         return Refused("not_your_turn", RULE, "The cards are drawn one after another, in the order of the lobby's seats.")
     if any(move.place == place for _, place in draw.drawn):

@@ -60,7 +60,7 @@ def awaits_confirmation(pulka: Pulka) -> bool:
 
 
 def entries_due(pulka: Pulka, seat: int) -> tuple[WriteEntry, ...]:
-    """What `seat` has still to write for the last deal, where each keeps his own columns (4.2.4)."""
+    """What `seat` has still to write for the last deal, where each keeps their own columns (4.2.4)."""
     kept = pulka.kept_sheet
     if kept is None or not kept.open or kept.asked is not None or pulka.status != "playing":
         return ()

@@ -1,7 +1,7 @@
 """What counts of a trick game or misere: tricks really taken, and what fines take away from them.
 
 A fine's trick goes to nobody: pool, mountain and a whister's duty follow the counted tricks, whists and consolation those really taken
-(3.9.12, 3.9.18 example 1); a whister's own fine costs him a trick of whists too.
+(3.9.12, 3.9.18 example 1); a whister's own fine costs them a trick of whists too.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from shared.rules.scoring.sheet import Entry
 def objection_to_sharing(convention: Convention, players: int) -> Refused | None:
     """Why nobody shares a misere with the dealer at this table, if nobody may (3.6.9)."""
     if not convention.shared_misere:
-        return Refused("call_not_allowed", "3.6.9", "In this pulka nobody shares a misere.")
+        return Refused("call_not_allowed", "3.6.9", "In this pulka a misere cannot be shared.")
     if players != DEALER_RESTS:
         return Refused("call_not_allowed", "3.6.9", "A misere is shared with the resting dealer of four players.")
     return None

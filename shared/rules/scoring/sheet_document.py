@@ -46,7 +46,7 @@ def read_whists(triples: tuple[Triple, ...], players: int, path: str) -> tuple[t
             if not 0 <= seat < players:
                 raise Malformed(f"{place}[{position}]", f"must be a seat, 0 to {players - 1}")
         if writer == on:
-            raise Malformed(place, "nobody writes whists on himself")
+            raise Malformed(place, "nobody writes whists on themselves")
         if (writer, on) in read:
             raise Malformed(place, f"seat {writer} on seat {on} stands there twice")
         read[writer, on] = amounts.read(number, f"{place}[2]")

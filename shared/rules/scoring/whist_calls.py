@@ -146,9 +146,9 @@ def objection(asked: Asked, history: str, call: str) -> Refused | None:
     if not may_half(asked.convention, asked.contract):
         return Refused("call_not_allowed", "3.8.7", f"There is no half-whist on {asked.contract} in this pulka.")
     if what == "lay" and history != HALF_INSTEAD_OF_LAY:
-        return Refused("call_not_allowed", "3.8.14", "Only the first hand may go down to half, after whist and pass.")
+        return Refused("call_not_allowed", "3.8.14", "Only the first hand may lower a whist to half-whist, after whist and pass.")
     if what == "ask" and history != (HALF_ALONE if asked.alone else HALF_AFTER):
-        return Refused("call_not_allowed", "3.8.7", "Half-whist is the second defender's, when the first has passed.")
+        return Refused("call_not_allowed", "3.8.7", "Only the second defender says half-whist, after the first has passed.")
     return None
 
 
