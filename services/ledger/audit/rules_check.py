@@ -188,7 +188,7 @@ def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[E
         case game.DealStarted(number=number, server_seed=seed):
             return match.start_deal(pulka, StartDeal(number, seed or ""))
         case member.ConsentAsked(what="newcomer" | "substitute", player=player, seat=seat):
-            return match.decide_join(pulka, player, moves.Join(seat)) if actor == player else "Somebody else asks for a seat for this player."
+            return match.decide_join(pulka, player, moves.Join(seat)) if actor == player else "Only the player can ask for this seat."
         case game.PulkaClosed() if actor in OWN_ACTORS and (match.settles_next(pulka) or pulka.annulling is not None):
             return match.start_deal(pulka, StartDeal(pulka.number + 1, ""))
         case correction.ResultCorrected() | correction.AnnulmentOrdered() | correction.PulkaAnnulled():

@@ -3,7 +3,7 @@ part after part, as of one moment.
 
 A place says how far a reader has got and up to which commit of each stream they read. A row says what that commit left: what
 later ones change (a result, whether a pulka is over, a sheet that its players keep) is told as it stood at the mark. So a reader who
-begins again at a place misses nothing and reads nothing twice. No part holds more than `PART` units, however large the club is.
+begins again at a place reads what they would have read uninterrupted. No part holds more than `PART` units, however large the club is.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def test_json_of_another_shape_is_malformed(value: object) -> None:
         ({"start": {"mountain": [1, 2, "one"]}}, "start.mountain[2]", None),
         ({"start": {"mountain": [1, 2, "1" * 41]}}, "start.mountain[2]", None),
         ({"start": {"mountain": [1, 2, 10**13]}}, "start.mountain[2]", None),
-        ({"start": {"whists": [[0, 0, 1]]}}, "start.whists[0]", "nobody writes whists on himself"),
+        ({"start": {"whists": [[0, 0, 1]]}}, "start.whists[0]", "nobody writes whists on themselves"),
         ({"start": {"whists": [[0, 3, 1]]}}, "start.whists[0][1]", None),
         ({"start": {"whists": [[0, 1, 1], [0, 1, 2]]}}, "start.whists[1]", None),
         ({"start": {"bombs": [[2]]}}, "start.bombs", "has 1 values, must have 3"),
