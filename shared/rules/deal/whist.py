@@ -70,11 +70,12 @@ def play_chosen(deal: Deal, event: PlayChosen) -> Deal:
 
 def decide_whist(deal: Deal, seat: int, move: Whist) -> tuple[DealEvent, ...] | Refused:
     """A word on the contract, and what it ends (3.8.1-3.8.8)."""
-    if not _takes_words(deal, move):
+    asked = asked_on(deal.setup, deal.game)
+    if not _takes_words(deal, asked, move):
         return Refused("wrong_phase", "3.8.1", "The defenders speak after the contract is named and before the cards are played.")
     if seat != deal.to_act:
         return Refused("not_your_turn", "3.8.1", f"The left neighbour of the declarer speaks first; it is seat {deal.to_act}'s turn.")
-    refused = _objection(deal, move.call)
+    refused = whist_calls.objection(asked, deal.game.history, move.call)
     if refused is not None:
         return refused
     said = WhistCalled(seat, move.call)
@@ -86,13 +87,8 @@ def decide_whist(deal: Deal, seat: int, move: Whist) -> tuple[DealEvent, ...] | 
     return (said,)
 
 
-def _takes_words(deal: Deal, move: Whist) -> bool:
-    return deal.phase in _CALLED and whist_calls.takes_word(asked_on(deal.setup, deal.game), _CALLED[deal.phase], move.call)
-
-
-def _objection(deal: Deal, call: str) -> Refused | None:
-    """Why the seat that is asked may not say this, if it may not."""
-    return whist_calls.objection(asked_on(deal.setup, deal.game), deal.game.history, call)
+def _takes_words(deal: Deal, asked: Asked, move: Whist) -> bool:
+    return deal.phase in _CALLED and whist_calls.takes_word(asked, _CALLED[deal.phase], move.call)
 
 
 _CALLED: Final[dict[str, Next]] = {"whist": "ask", "lay": "lay"}
@@ -113,8 +109,9 @@ def decide_lay(deal: Deal, seat: int, move: Lay) -> tuple[DealEvent, ...] | Refu
 
 def legal_words(deal: Deal, seat: int) -> Iterator[Whist | Look | Lay]:
     """Every answer that is accepted from the seat on turn, in phases `whist` and `lay`."""
+    asked = asked_on(deal.setup, deal.game)
     for move in _WORDS[deal.phase]:
-        if _takes_words(deal, move) and _objection(deal, move.call) is None:
+        if _takes_words(deal, asked, move) and whist_calls.objection(asked, deal.game.history, move.call) is None:
             yield move
     if deal.phase == "lay":
         yield from (Lay(open=True), Lay(open=False))

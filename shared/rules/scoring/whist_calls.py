@@ -51,7 +51,7 @@ HALF_INSTEAD_OF_LAY: Final = "wp"  # the first hand goes down to half when the s
 CHECKED_LEVEL: Final = 10
 
 
-class Asked(msgspec.Struct, frozen=True):
+class Asked(msgspec.Struct, frozen=True, gc=False):
     """What the words are said on: the `contract` at a table of so many `players`.
 
     `dark`: it was bought in the dark (3.3.19). `knows`: the resting dealer has seen the declarer's hand, for he was invited to share a
@@ -136,11 +136,11 @@ def takes_word(asked: Asked, what: Next, call: str) -> bool:
 
 def objection(asked: Asked, history: str, call: str) -> Refused | None:
     """Why whoever is asked after `history` may not say this, if he may not."""
-    what, speaker = next_word(asked, history)
     if must_whist(asked.convention, asked.contract) and (call == "pass" or (call == "half" and asked.alone)):
         return Refused("call_not_allowed", "3.8.9", "In this pulka six spades must be whisted (FN61).")
     if call != "half":
         return None
+    what, speaker = next_word(asked, history)
     if what == "ask" and speaker == DEALER:
         return Refused("call_not_allowed", "3.8.8", "A resting dealer whists or passes.")
     if not may_half(asked.convention, asked.contract):
