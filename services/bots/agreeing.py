@@ -58,7 +58,7 @@ def _right_claim(view: dict[str, Any], claim: dict[str, Any], memory: Memory) ->
 def sure_tricks(view: dict[str, Any], claimer: int, memory: Memory) -> int:
     """Tricks that the claimer's hand takes one after the other from the lead: top cards, after the trumps of the others are drawn.
 
-    None counts when he is not on lead, or the lead comes from another hand that he plays.
+    None counts when the claimer is not on lead, or the lead comes from another hand that they play.
     """
     trick, held, last = view["trick"], view["hands"][claimer], view["last_trick"]
     order = hands_at_play(view["players"], view["dealer"])
@@ -87,8 +87,8 @@ def _standing(mine: int, against: list[int]) -> int:
 
 
 def safe_misere(view: dict[str, Any]) -> bool:
-    """Whether no play can catch the declarer's hand, all hands lying open: in each suit his lowest card is under the lowest that is out,
-    the second lowest under the second, and so on; on lead he needs a suit in which somebody must go above him.
+    """Whether no play can catch the declarer's hand, all hands lying open: in each suit its lowest card is under the lowest that is out,
+    the second lowest under the second, and so on; on lead it needs a suit in which somebody must go above it.
     """
     declarer, order = view["declarer"], hands_at_play(view["players"], view["dealer"])
     if any(view["hands"][hand] is None for hand in order):
@@ -105,7 +105,7 @@ def safe_misere(view: dict[str, Any]) -> bool:
 
 
 def _all_mine(view: dict[str, Any], tricks: list[int]) -> bool:
-    """Whether a settlement leaves the player's side every trick that is still to come, which he could not better."""
+    """Whether a settlement leaves the player's side every trick that is still to come, which they could not better."""
     seat, declarer = view["seat"], view["declarer"]
     taken: list[int] = view["tricks"]
     rest = TRICKS - sum(taken)
@@ -119,7 +119,7 @@ def _all_mine(view: dict[str, Any], tricks: list[int]) -> bool:
 
 
 def remedy(view: dict[str, Any]) -> dict[str, Any]:
-    """The exposed card that hurts its holder: a lead that is beaten, a high one under what he cannot take; on misere the reverse."""
+    """The exposed card that hurts its holder: a lead that is beaten, a high one under what they cannot take; on misere the reverse."""
     named: list[dict[str, Any]] = [move for move in view["legal"] if move["choice"] == "card"]
     if not named:
         return dict(view["legal"][0])

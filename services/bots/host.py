@@ -32,7 +32,7 @@ log = structlog.get_logger("bots")
 
 
 class Bot:
-    """One built-in player: his account, and the tables where he sits now."""
+    """One built-in player: its account, and the tables where it sits now."""
 
     def __init__(self, api: Api) -> None:
         self.api = api

@@ -26,7 +26,7 @@ def choose(view: dict[str, Any], generator: random.Random, memory: Memory = _NOT
     legal = view["legal"]
     if not legal:
         raise ValueError("the view offers no move: it is another's turn")
-    due = [move for move in legal if move["type"] == "entry"]  # what he writes for himself comes first, whoever's turn it is (4.2.6)
+    due = [move for move in legal if move["type"] == "entry"]  # its own entries come first, whoever's turn it is (4.2.6)
     if due:
         return dict(due[0])
     wanted = _wanted(view, generator, memory)

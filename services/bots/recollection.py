@@ -21,7 +21,7 @@ class Memory(msgspec.Struct, frozen=True):
     """`out`: cards played, and talon cards opened in all-pass. `voids`: (seat, suit) pairs that somebody showed by not following (3.9.3).
 
     `led` is the suit of the trick on the table, "" before its first card; `trump` the contract's suit or ""; `laid` whether hands lie open.
-    `by_hand`: each player writes his own entries after a deal. `trick` are the hands with a card in it.
+    `by_hand`: each player writes their own entries after a deal. `trick` are the hands with a card in it.
     `revoked` are seats that showed void in a suit and played it later in the deal: what they did not follow to was a revoke (3.9.16).
     `order` holds the hands at play, first hand first, empty before the first deal; `declarer` who won the auction.
     """
@@ -67,7 +67,7 @@ class Memory(msgspec.Struct, frozen=True):
             case "DealRevealed" | "EntryWritten":
                 return self.by_hand  # nobody's: the table itself begins the next deal
             case "DealStarted":
-                return bool((last["dealer"] - 1) % self.players == seat)  # he cuts (3.2.5)
+                return bool((last["dealer"] - 1) % self.players == seat)  # `seat` cuts (3.2.5)
         return True
 
     def _next(self, hand: int) -> int:

@@ -21,7 +21,7 @@ NO_TRUMP: Final = 4
 
 
 class Sight(msgspec.Struct, frozen=True):
-    """`seat` is the hand to play from, not always that of the player himself, `me`. `hands[s]` is a mask where known, else `None`.
+    """`seat` is the hand to play from, not always the player's own, `me`. `hands[s]` is a mask where known, else `None`.
 
     `hidden` are the cards that lie unseen. `played` is the trick so far, `(seat, card)`; `led` its suit or `None`; `later` the seats that
     still follow after `seat`, in order.
@@ -45,7 +45,7 @@ class Sight(msgspec.Struct, frozen=True):
 
     @property
     def for_nobody(self) -> bool:
-        """The hand is a dummy's in all-pass: whoever plays it wants the trick anywhere but in his own (Decision 19)."""
+        """The hand is a dummy's in all-pass: whoever plays it wants the trick anywhere but in their own (Decision 19)."""
         return self.declarer is None and self.seat != self.me
 
     @property

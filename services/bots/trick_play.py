@@ -133,7 +133,7 @@ def _trump_lead(card: int, trumps: int, missing: int) -> float:
 
 
 def defender_leads(sight: Sight) -> dict[int, float]:
-    """Tricks that stand, then sequences, then low from length; not away from a lone honour; what he must trump wears the declarer down."""
+    """Tricks that stand, then sequences, then low from length; not away from a lone honour; a forced trump wears the declarer down."""
     scores: dict[int, float] = {}
     declarer = sight.declarer if sight.declarer is not None else sight.seat
     theirs_all = sight.could_hold(declarer)
@@ -157,7 +157,7 @@ def defender_leads(sight: Sight) -> dict[int, float]:
         else:
             score = 0.3 - _SPENT[card & 7] + 0.3 * friendly
         if not theirs and sight.trump != NO_TRUMP:
-            score += 0.1  # he has to trump
+            score += 0.1  # the declarer must trump
         if length == 1 and sight.trump != NO_TRUMP and sight.hand & SUIT_MASKS[sight.trump]:
             score += 0.1  # void next time
         scores[card] = score + 0.02 * length

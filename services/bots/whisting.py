@@ -13,7 +13,7 @@ from shared.rules.deck.seats import DUMMY
 _PARTNER: Final = {6: 1.8, 7: 1.3, 8: 0.9, 9: 0.5, 10: 0.25}
 #: What a dummy is worth to its player: measured over 700 deals of two, from there a whist pays more than half or a pass.
 _DUMMY: Final = {6: 2.6, 7: 1.4, 8: 0.4, 9: 0.2, 10: 0.0}
-_PASSED: Final = -0.4  # tricks less when he has passed
+_PASSED: Final = -0.4  # tricks less when they have passed
 _OPEN: Final = 0.4  # tricks that two open hands gain together
 _OWN_SHARE: Final = {6: 1.7, 7: 0.9, 8: 0.9, 9: 0.9, 10: 0.9}  # a second whister answers for half, from eight on for the one trick (3.8.6)
 
@@ -43,14 +43,14 @@ def lay(view: dict[str, Any]) -> dict[str, Any]:
 
 def _worth_whisting(view: dict[str, Any], level: int, seen: list[int]) -> bool:
     owed = OBLIGATION[level]
-    if not view["hand"]:  # the resting dealer plays two hands, one of which he may have seen
+    if not view["hand"]:  # the resting dealer plays two hands, one of which they may have seen
         known = sum(_strength(view, hand) for hand in seen)
         return bool(seen) and known + _PARTNER[level] + _PASSED + _OPEN >= owed + 0.5
     own = _strength(view, mask_of(view["hand"]))
     others = [call for seat, call in enumerate(view["calls"]) if seat not in (view["seat"], view["declarer"]) and call]
     if "whist" in others:
         return own >= _OWN_SHARE[level]
-    if len(view["calls"]) == DUMMY:  # of two players, he is the one defender
+    if len(view["calls"]) == DUMMY:  # of two players, this is the one defender
         return own + _DUMMY[level] >= owed - 0.2
     passed = "pass" in others
     return own + _PARTNER[level] + (_PASSED + _OPEN if passed else 0.0) >= owed - 0.2

@@ -35,7 +35,7 @@ class SignUp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NewToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A further token: for who sends one that may play, or for `player` with his `password`. `lifetime_s`: seconds, a year at most."""
+    """A further token: for who sends one that may play, or for `player` with their `password`. `lifetime_s`: seconds, a year at most."""
 
     player: str | None = None
     password: Annotated[str, Meta(max_length=200)] | None = None
@@ -46,7 +46,7 @@ class NewToken(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def player_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     """The handlers; `desk()` raises 503 `unavailable` before the service has started."""
 
-    @post("/v1/lobby/players", tags=["lobby"], summary="Sign up: a player and his token")
+    @post("/v1/lobby/players", tags=["lobby"], summary="Sign up: a player and their token")
     async def sign_up(data: JSONBody[SignUp], viewer: NamedDependency[Caller | None], request_id: NamedDependency[str]) -> SignedUp:
         at = desk()
         name = read_name(data.name, "name")

@@ -29,7 +29,7 @@ from shared.web.auth import BOT, LIFETIME, PLAY, READ, Tokens
 
 
 class Player(msgspec.Struct, frozen=True):
-    """A player as his log leaves him; `name` None: nobody signed up under this id, or he is `erased`."""
+    """A player as their log leaves them; `name` None: nobody signed up under this id, or they are `erased`."""
 
     id: str
     name: Sealed | None = None
@@ -44,7 +44,7 @@ def initial(where: Address) -> Player:
 
 
 def evolve(player: Player, event: AnyLobbyEvent) -> Player:
-    """The player after `event`; a token changes nothing about him."""
+    """The player after `event`; a token changes nothing about them."""
     match event:
         case PlayerSignedUp():
             return Player(player.id, event.name, event.password, event.bot)
@@ -66,7 +66,7 @@ NOBODY: Final = Refused("no_such_player", "", "There is no such player.")
 
 
 def sign_up(player: Player, signed_up: PlayerSignedUp, token: TokenIssued) -> tuple[AnyLobbyEvent, ...]:
-    """A new player and his first token; nothing for somebody who is there already."""
+    """A new player and their first token; nothing for somebody who is there already."""
     return () if player.name is not None else (signed_up, token)
 
 
@@ -129,13 +129,13 @@ class Players:
         return token
 
     async def issue(self, player: str, scopes: Iterable[str], lifetime: int, now: int, request_id: str) -> Issued | RefusedAt:
-        """One more token for a player who has shown who he is."""
+        """One more token for a player who has shown who they are."""
         token, event = self._token(player, tuple(scopes), now, lifetime)
         result = await self._transact(player, now, request_id, lambda loaded, _at: issue(loaded.state, event))
         return result if isinstance(result, RefusedAt) else token
 
     async def erase(self, player: str, author: str, now: int, request_id: str) -> Loaded[Player] | RefusedAt:
-        """Erase a player: prove it in the log, then destroy the key under which his personal data lies. Again it does no harm, and ends
+        """Erase a player: prove it in the log, then destroy the key under which their personal data lies. Again it does no harm, and ends
         what a crash between the two has left.
 
         Needs the vault: raises what Postgres raises.
@@ -167,7 +167,7 @@ class Players:
     async def _transact(
         self, player: str, now: int, request_id: str, decide: Decide[Player, AnyLobbyEvent], actor: str | None = None
     ) -> Result:
-        """One command on `player`, who gives it himself unless `actor` does."""
+        """One command on `player`, who gives it themselves unless `actor` does."""
         where = address_of(player)
         command = secrets.token_hex(16)
         request = Request(

@@ -43,7 +43,7 @@ decode_state: Final = msgspec.json.Decoder(Table).decode
 
 
 class LobbyRows:
-    """One row a table and one a player; of who is erased only that he is."""
+    """One row a table and one a player; of an erased player only that they are erased."""
 
     name = "lobby"
     version = 1

@@ -14,7 +14,7 @@ from services.lobby.terms import ADJUDICATED
 
 
 class Person(msgspec.Struct, frozen=True):
-    """A player; `name` null when he is erased, or when the names cannot be read now."""
+    """A player; `name` null when they are erased, or when the names cannot be read now."""
 
     id: str
     name: str | None
@@ -30,7 +30,7 @@ class Erased(msgspec.Struct, frozen=True):
 
 
 class SeatView(msgspec.Struct, frozen=True):
-    """One seat: who sits there (null: free), whether he is ready, whether it is kept for a bot."""
+    """One seat: who sits there (null: free), whether they are ready, whether it is kept for a bot."""
 
     seat: int
     player: Person | None
@@ -90,7 +90,7 @@ class Readiness(msgspec.Struct, frozen=True):
 
 
 class SignedUp(msgspec.Struct, frozen=True):
-    """A new player and his token."""
+    """A new player and their token."""
 
     player: Person
     token: str

@@ -126,7 +126,7 @@ def open_table(table: Table, host: str, terms: Terms) -> Decision:
 
 
 def sit(table: Table, player: str, seat: int | None, *, bot: bool) -> Decision:
-    """`player` takes `seat`, or the first free one of his kind: the last seats are for bots, and bots take no others."""
+    """`player` takes `seat`, or the first free one of their kind: the last seats are for bots, and bots take no others."""
     if table.status == "none":
         return NO_SUCH_TABLE
     if player == table.terms.get("arbiter"):
@@ -161,7 +161,7 @@ def leave(table: Table, player: str) -> Decision:
 
 
 def ready(table: Table, player: str) -> Decision:
-    """`player` is ready; when he is the last of a full table, its terms are final and its pulka can begin."""
+    """`player` is ready; when they are the last of a full table, its terms are final and its pulka can begin."""
     if table.status == "none":
         return NO_SUCH_TABLE
     seat = table.seat_of(player)

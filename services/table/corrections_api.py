@@ -114,7 +114,7 @@ def by_author(desk: Callable[[], Desk]) -> dict[str, Provide]:
 
 
 def entitled(table: Table, caller: Caller) -> bool:
-    """Whether `caller` may correct and annul: an operator at every table, an arbiter, in his own name, at his (4.2.16)."""
+    """Whether `caller` may correct and annul: an operator at every table, an arbiter, in their own name, at theirs (4.2.16)."""
     if caller.player.startswith(OPERATOR):  # so that the author in the log tells by what right it was
         return OPERATE in caller.scopes
     return PLAY in caller.scopes and caller.player == table.terms.arbiter

@@ -43,7 +43,7 @@ def court_view(pulka: Pulka) -> dict[str, Any] | None:
 
 
 def _paper(pulka: Pulka) -> dict[str, Any] | None:
-    """The last deal's entries where each keeps his own columns: what is due and what was written; until when nobody knows before."""
+    """The last deal's entries where each keeps their own columns: what is due and what was written; until when nobody knows before."""
     kept = pulka.kept_sheet
     if kept is None:
         return None

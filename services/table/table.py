@@ -99,7 +99,7 @@ class Turn(msgspec.Struct, frozen=True):
     credit: int = 0
 
 
-#: Whoever was to act still is, and his time runs on.
+#: Whoever was to act still is, and their time runs on.
 KEEPS_THE_TURN: Final = (
     SeedAdded,
     HandSeen,
@@ -221,20 +221,20 @@ RECORDED: Final = Refused("pulka_recorded", "", "This pulka was played elsewhere
 
 
 def seat_of(table: Table, player: str | None) -> int | None:
-    """The seat of a player, by the pulka's own events and by nothing he says."""
+    """The seat of a player, by the pulka's own events and by nothing they say."""
     return table.pulka.seats.index(player) if player in table.pulka.seats else None
 
 
 def maker_of(table: Table, player: str | None) -> Maker | None:
-    """As whom a player may move: his seat, the arbiter, or nobody."""
+    """As whom a player may move: their seat, the arbiter, or nobody."""
     if player is not None and player == table.terms.arbiter and table.pulka.seats:
         return ARBITER
     return seat_of(table, player)
 
 
 def move(table: Table, player: str, wanted: AnyMove, if_match: int | None, at: int) -> tuple[Event, ...] | Refused:
-    """A move of a player or the arbiter at the time `at` of its commit; refused when he has no part in this table, or when the turn that he
-    thinks of is over (`stale_revision`): so for moves out of turn too, if he says what he has seen.
+    """A move of a player or the arbiter at the time `at` of its commit; refused when they have no part in this table, or when the turn that
+    they think of is over (`stale_revision`): so for moves out of turn too, if they say what they have seen.
     """
     if table.archived:
         return ARCHIVED
@@ -253,7 +253,7 @@ def move(table: Table, player: str, wanted: AnyMove, if_match: int | None, at: i
 
 
 def time_out(table: Table, turn: Turn, at: int) -> tuple[Event, ...] | Refused:
-    """The default move of whoever let his turn pass, or the score at the end of the pause after a deal.
+    """The default move of whoever let their turn pass, or the score at the end of the pause after a deal.
 
     Nothing when that turn is over: of a late move and a time-out exactly one wins.
     """

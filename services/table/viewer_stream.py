@@ -181,7 +181,7 @@ class Reader:
                         try:
                             viewer = viewer_of(table, caller)
                         except Problem:
-                            return  # he has been replaced at a table that only its players may look at
+                            return  # the viewer has been replaced at a table that only its players may look at
                         self._leave(table_id, present)
                         present = self._enter(table_id, eye_at(table, caller))
                     waiting.append((stored, table.pulka.number, eye_at(table, caller)))

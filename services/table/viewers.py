@@ -11,14 +11,14 @@ from shared.web.viewing import reading, viewing_seat
 
 
 class Viewer(msgspec.Struct, frozen=True):
-    """Somebody looking at one table: his seat, the arbiter, or None; and by how many whole deals what he sees is delayed."""
+    """Somebody looking at one table: their seat, the arbiter, or None; and by how many whole deals their view is delayed."""
 
     eye: Maker | None
     delay_deals: int = 0
 
     @property
     def seat(self) -> int | None:
-        """His seat, if he has one."""
+        """Their seat, if they have one."""
         return self.eye if isinstance(self.eye, int) else None
 
 
@@ -46,6 +46,6 @@ def eye_at(table: Table, caller: Caller | None) -> Maker | None:
 
 
 def is_arbiter(table: Table, caller: Caller | None) -> bool:
-    """Whether `caller` judges at this table, and his token may read: then all cards lie open to him [conv]."""
+    """Whether `caller` judges at this table, and their token may read: then all cards lie open to them [conv]."""
     reader = reading(caller)
     return reader is not None and reader.player == table.terms.arbiter and bool(table.pulka.seats)

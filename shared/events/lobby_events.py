@@ -19,7 +19,7 @@ class LobbyEvent(msgspec.Struct, frozen=True, tag_field="type", gc=False):
 
 
 class PlayerSignedUp(LobbyEvent, frozen=True, tag="PlayerSignedUp"):
-    """A new player. `name` and `password` (a hash, never the word itself; `None`: they have only tokens) are sealed under his own
+    """A new player. `name` and `password` (a hash, never the word itself; `None`: they have only tokens) are sealed under their own
     key.
     """
 

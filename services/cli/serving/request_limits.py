@@ -64,13 +64,13 @@ class LimitedRequests(HttpToolsProtocol):
         super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """The reader is behind; `abort`, since `close` would wait for him."""
+        """The reader is behind; `abort`, since `close` would wait for them."""
         super().pause_writing()
         if self._unread is None:
             self._unread = self.loop.call_later(UNREAD_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """He has caught up."""
+        """The reader has caught up."""
         self._read_on()
         super().resume_writing()
 

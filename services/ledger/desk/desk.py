@@ -22,7 +22,7 @@ from shared.web.viewing import reading
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A table as a reader may see it. `revision`, `at` (milliseconds since 1970) and `position` are those of the newest commit he sees.
+    """A table as a reader may see it. `revision`, `at` (milliseconds since 1970) and `position` are those of the newest commit they see.
 
     `parked`: the commit at which the books stopped, since it could not be applied; what is shown is the state before it.
     """

@@ -83,7 +83,7 @@ async def parts(reading: Reading, what: What, scope: Scope, place: Place, size: 
 Read: TypeAlias = tuple[list[dict[str, Any]], tuple[int, int] | None]
 
 _OWN: Final = "EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id AND own.player = $5)"
-#: `$1` stream, `$2` and `$3` the place, `$4` the mark, `$5` the reader, `$6` whether he sees everything, `$7` whose rows, `$8` how many.
+#: `$1` stream, `$2` and `$3` the place, `$4` the mark, `$5` the reader, `$6` whether they see everything, `$7` whose rows, `$8` how many.
 _SEEN: Final = f"($6 OR {_OWN} OR (t.open_to_all AND t.over_sequence <= $4))"
 #: Everybody's rows; for one player's it gives way to another condition, not to an alternative, which would hide the index from the planner.
 _WHOSE: Final = "$7::text IS NULL"
@@ -211,7 +211,7 @@ async def _files_of(connection: Connection, table: Table, last_deal: int, revisi
     played: list[Score] = await score_sheet.read(connection, table.table_id, last_deal)
     every = await sections.read(connection, table, table.deal)
     parted = [section for section in every if section.first_deal <= last_deal]
-    ends = [*(section.first_deal for section in every[1:]), table.deal + 1]  # who keeps the sheet himself may write in the deal after it
+    ends = [*(section.first_deal for section in every[1:]), table.deal + 1]  # players who keep the sheet may write in the deal after it
     files: list[dict[str, Any]] = []
     for number, (section, end) in enumerate(zip(parted, ends, strict=False), start=1):
         own = [score for score in played if section.first_deal <= score.deal < end]

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 START_RATING: Final = 1500.0  # of somebody without a rated pulka
-LARGEST_DEVIATION: Final = 350.0  # nothing is known of him; absence makes nobody less known than that
+LARGEST_DEVIATION: Final = 350.0  # nothing is known of the player; absence makes nobody less known than that
 START_VOLATILITY: Final = 0.06
 TAU: Final = 0.5  # how fast volatility may change: in the middle of what the paper advises (0.3 to 1.2), since cards are luck too
 SCALE: Final = 173.7178  # points of a rating in one unit of the paper's own scale
@@ -24,7 +24,7 @@ NORMAL_95: Final = 1.96  # deviations to both sides of a rating, between which t
 
 
 class Strength(msgspec.Struct, frozen=True, gc=False):
-    """How strong a player is thought to be, in points; `deviation`: how sure that is; `volatility`: how erratic his results are."""
+    """How strong a player is thought to be, in points; `deviation`: how sure that is; `volatility`: how erratic their results are."""
 
     rating: float = START_RATING
     deviation: float = LARGEST_DEVIATION
@@ -32,7 +32,7 @@ class Strength(msgspec.Struct, frozen=True, gc=False):
 
 
 class Game(msgspec.Struct, frozen=True, gc=False):
-    """One result against `opponent` as he was at the beginning of the period: `score` 1 won, 0.5 drawn, 0 lost."""
+    """One result against `opponent` as they were at the beginning of the period: `score` 1 won, 0.5 drawn, 0 lost."""
 
     opponent: Strength
     score: float

@@ -27,7 +27,7 @@ STUDENT: Final = (
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048,
 )  # fmt: skip
 
-#: Tables `t` that reader `$2` (NULL without a token) may know of, and of them the deals `d` that he may see by now (5.5).
+#: Tables `t` that reader `$2` (NULL without a token) may know of, and of them the deals `d` that they may see by now (5.5).
 READABLE: Final = """
 (t.open_to_all OR $2 = ANY(t.seats) OR t.adjudication::json ->> 'arbiter' = $2)
 AND (t.status <> 'playing' OR d.deal + t.delay_deals <= t.deal OR $2 = ANY(t.seats) OR t.adjudication::json ->> 'arbiter' = $2)
@@ -119,7 +119,7 @@ def _declared(found: list[Sum]) -> dict[str, Any]:
 
 
 def figures(found: list[Sum]) -> dict[str, Any]:
-    """The body of a player's `stats`: all deals, `roles`, `contracts` that he declared, `misere`, `all_pass`."""
+    """The body of a player's `stats`: all deals, `roles`, `contracts` that they declared, `misere`, `all_pass`."""
 
     def of(wanted: Callable[[Sum], bool]) -> list[Sum]:
         return [one for one in found if wanted(one)]

@@ -53,10 +53,10 @@ COLUMNS: Final = "player, table_id, deal, players, role, contract, tricks, under
 class PlayerDeal(msgspec.Struct, frozen=True):
     """One deal of one player, at a table of so many `players` then.
 
-    `role`: `declarer`; a defender by his last word `whister`, `half_whister`, `passer`, or `defender` where nobody asked him; `all_pass`
-    who played one; `resting`; `partner` who shared a misere while he rested (3.6.9). A resting dealer who whisted is a `whister`.
-    `contract`: "6S" ... "10NT", `misere`, `all_pass`, `none`. `tricks`: those that he took, None where none were played. `undertricks`: of
-    a declarer, 0 when he made it (of a misere the tricks he took); None for others. `whists`: exact, as text.
+    `role`: `declarer`; a defender by their last word `whister`, `half_whister`, `passer`, or `defender` where nobody asked them; `all_pass`
+    who played one; `resting`; `partner` who shared a misere while they rested (3.6.9). A resting dealer who whisted is a `whister`.
+    `contract`: "6S" ... "10NT", `misere`, `all_pass`, `none`. `tricks`: those that they took, None where none were played. `undertricks`:
+    of a declarer, 0 when they made it (of a misere the tricks they took); None for others. `whists`: exact, as text.
     """
 
     player: str

@@ -24,7 +24,7 @@ _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Rated(msgspec.Struct, frozen=True):
-    """A player after his last rated pulka, which closed at `played_at`, milliseconds since 1970."""
+    """A player after their last rated pulka, which closed at `played_at`, milliseconds since 1970."""
 
     strength: Strength
     played_at: int
@@ -33,7 +33,7 @@ class Rated(msgspec.Struct, frozen=True):
 class RatingChange(msgspec.Struct, frozen=True):
     """What one pulka did to one player's rating; not `rated`: it was annulled, and did nothing.
 
-    Before it, missed periods included, and after it. `why` is JSON text: `missed_periods`, and `games` with `opponent`, his `rating` and
+    Before it, missed periods included, and after it. `why` is JSON text: `missed_periods`, and `games` with `opponent`, their `rating` and
     `deviation` before, the `score`, the score that was `expected`, and the `points` of rating that it brought.
     """
 
@@ -71,7 +71,7 @@ def missed_periods(known: Rated | None, at: int) -> int:
 
 
 def present(known: Rated | None, at: int) -> Strength:
-    """The strength of `known` (None: he never played) at `at`."""
+    """The strength of `known` (None: they never played) at `at`."""
     return Strength() if known is None else after_absence(known.strength, missed_periods(known, at))
 
 

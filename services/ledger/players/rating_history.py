@@ -33,7 +33,7 @@ def told(now: Strength) -> dict[str, Any]:
 
 
 async def changes(connection: Connection, player: str, before: Key | None, limit: int) -> list[RatingChange]:
-    """The changes of his rating, newest first, at most `limit`, those after the key `before`. Rated pulkas are open to all."""
+    """The changes of a player's rating, newest first, at most `limit`, those after the key `before`. Rated pulkas are open to all."""
     rows = await connection.fetch(
         f"""
         SELECT {_CHANGE} FROM rating_changes
@@ -67,7 +67,7 @@ async def explained(connection: Connection, player: str, page: list[RatingChange
 
 
 async def unrated(connection: Connection, player: str) -> dict[str, int]:
-    """How many of his closed pulkas at tables open to all are not rated, by why."""
+    """How many of a player's closed pulkas at tables open to all are not rated, by why."""
     rows = await connection.fetch(
         """
         SELECT r.unrated, count(*) FROM (SELECT DISTINCT table_id FROM who_played WHERE player = $1) AS own

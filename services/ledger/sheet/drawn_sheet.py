@@ -127,7 +127,7 @@ def _placed(one: Placed) -> str:
 
 
 def _margin(sheet: Paper, seat: int, name: str, result: int) -> Iterator[str]:
-    """Name and result beside the player's edge, on the left and the right turned as he would read them."""
+    """Name and result beside the player's edge, on the left and the right turned as they would read them."""
     side = sheet.sides[seat]
     edge = sheet.height if side in ("left", "right") else sheet.width / (2 if side in ("above left", "above right") else 1)
     told = signed(result)

@@ -37,7 +37,7 @@ class Paper(NamedTuple):
 
 
 class _Sector(NamedTuple):
-    """What is one player's. `upright`: his edge runs down the picture. `outwards`: -1 where the edge is at a 0 coordinate, else 1."""
+    """What is one player's. `upright`: their edge runs down the picture. `outwards`: -1 where the edge is at a 0 coordinate, else 1."""
 
     polygon: Polygon
     upright: bool
@@ -75,7 +75,7 @@ def paper(players: int) -> Paper:
     strips: list[tuple[Point, Point]] = []
     for seat, (side, sector) in enumerate(zip(sides, sectors, strict=True)):
         others = clockwise(seat, players)
-        if side.startswith(("above", "right")):  # so that the whists on a neighbour stand on his side
+        if side.startswith(("above", "right")):  # so that the whists on a neighbour stand on that neighbour's side
             others.reverse()
         fields[seat, POOL, None] = sector.strip(WHISTS_TO, POOL_TO)
         fields[seat, MOUNTAIN, None] = sector.strip(POOL_TO, 1 - MIDDLE / abs(sector.middle - sector.edge))

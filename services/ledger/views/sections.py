@@ -114,7 +114,7 @@ async def read(connection: Connection, table: Table, last_deal: int) -> list[Sec
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """One section of a table, and all that the reader may know of: `number` counts from 1, `last_deal` is the last that he sees of it."""
+    """One section of a table, and all that the reader may know of: `number` counts from 1, `last_deal` is the last that they see of it."""
 
     all: Sequence[Section]
     number: int

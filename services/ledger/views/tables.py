@@ -104,7 +104,7 @@ class Table(msgspec.Struct, frozen=True):
 
     @property
     def by_hand(self) -> bool:
-        """Whether each player keeps his own columns (4.2.4)."""
+        """Whether each player keeps their own columns (4.2.4)."""
         return (self.court or {}).get("entries") == "by_hand"
 
     @property

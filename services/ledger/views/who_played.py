@@ -28,7 +28,7 @@ CREATE INDEX IF NOT EXISTS who_played_by_table ON who_played (table_id);
 
 
 class Occupant(msgspec.Struct, frozen=True):
-    """`player` had `seat` when the deal was scored: a substitute the deals that he finished, who was replaced those before.
+    """`player` had `seat` when the deal was scored: a substitute the deals that they finished, a replaced player those before.
 
     `at`: milliseconds since 1970, of the commit that scored it; a player's deals are listed by it.
     """

@@ -52,7 +52,7 @@ _COLUMNS: Final = "player, table_id, seat, opened_at, closed_at, net, rounded, p
 class Account(msgspec.Struct, frozen=True):
     """A player's part in one pulka: `net` whists as an exact number in text, `rounded` for show; None until the pulka is closed.
 
-    `payment`: what he gets at the agreed stake, an exact number as text; None without a stake (4.2.13). All of it as it stands now:
+    `payment`: what they get at the agreed stake, an exact number as text; None without a stake (4.2.13). All of it as it stands now:
     settled, corrected since, or nothing because the pulka was annulled.
     """
 
@@ -211,7 +211,7 @@ async def of_table(connection: Connection, table_id: str) -> list[Account]:
     return [Account(*row) for row in rows]
 
 
-# Whose tables a reader may know of: his own, and those open to all. `$2` is the reader, NULL without a token.
+# Whose tables a reader may know of: their own, and those open to all. `$2` is the reader, NULL without a token.
 MAY_SEE: Final = "(t.open_to_all OR EXISTS (SELECT FROM accounts own WHERE own.table_id = t.table_id AND own.player = $2))"
 
 

@@ -35,7 +35,7 @@ _SUMS: Final = f"""
 
 
 class Balance(msgspec.Struct, frozen=True):
-    """What somebody has won so far, in whists and, where a stake was agreed on, in money; less than nothing if he has lost."""
+    """What somebody has won so far, in whists and, where a stake was agreed on, in money; less than nothing if they have lost."""
 
     whists: Amount = 0
     money: Amount = 0

@@ -25,7 +25,7 @@ def advised(court: Court, maker: Maker, seat: int) -> Decided:
         return Refused("call_not_allowed", ADVISED, f"Seat {seat} has no card to play now.")
     against = opponents(deal, deal.play.turn)
     others = clockwise_from(deal.setup.players, seat)
-    nearest = next((one for one in others if one in against), others[0])  # of two, whoever plays the dummy's card has the other against him
+    nearest = next((one for one in others if one in against), others[0])  # of two, the other is against whoever plays the dummy's card
     called = AttentionCalled(ADVISED, seat, maker)
     return called, RemedyAsked(ADVICE, (nearest,), deal.play.turn, ("card", "pass"), "", ADVISED)
 

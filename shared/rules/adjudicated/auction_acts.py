@@ -77,7 +77,7 @@ def _is_ordinary(court: Court) -> bool:
 
 
 def _won_in_the_dark(court: Court) -> bool:
-    """Whether the winner is asked once more, for he has not looked yet (3.3.19); not a last bidder who was thought outbid."""
+    """Whether the winner is asked once more, for they have not looked yet (3.3.19); not a last bidder who was thought outbid."""
     return court.pretender == NOBODY and dark.won(court.deal)
 
 
@@ -137,7 +137,7 @@ def decide_take(court: Court, seat: int, move: Take) -> Decided:
 
 
 def _after_two_passes(court: Court, seat: int) -> bool:
-    """Whether it is the third hand, and the others have passed: then the talon is his to take (3.3.15)."""
+    """Whether it is the third hand, and the others have passed: then the talon is theirs to take (3.3.15)."""
     first, second, third = court.deal.setup.order
     return seat == third and court.deal.auction.passed == bit(first) | bit(second) and not court.excluded
 
@@ -191,7 +191,7 @@ def call_taken_back(court: Court, event: CallTakenBack) -> Court:
 
 
 def talon_taken_early(court: Court, event: TalonTakenEarly) -> Court:
-    """He holds twelve cards."""
+    """The player holds twelve cards."""
     deal = court.deal
     act = Act("take", event.irregular, event.seat, event.seat, deal)
     hands = _with(deal, event.seat, deal.full_hands[event.seat] | mask_of(event.cards or ""))
@@ -199,7 +199,7 @@ def talon_taken_early(court: Court, event: TalonTakenEarly) -> Court:
 
 
 def bidder_excluded(court: Court, event: BidderExcluded) -> Court:
-    """All his bids are void and he has no more say; those of the others stand (3.3.16.1)."""
+    """All bids of the player are void and they have no more say; those of the others stand (3.3.16.1)."""
     deal, seat = court.deal, event.seat
     calls = tuple(call for call in court.calls if call.seat != seat)
     silent, now = deal.auction.passed | court.excluded | bit(seat), deal.auction
@@ -216,7 +216,7 @@ def bidder_excluded(court: Court, event: BidderExcluded) -> Court:
         if asked is not None and auction.out & bit(asked):
             asked = None
     if asked is None and auction.holder != NOBODY and auction.unseen & bit(auction.holder):
-        asked = auction.holder  # he has won without having looked, and is asked once more (3.3.19)
+        asked = auction.holder  # the winner has not looked, and is asked once more (3.3.19)
     pretender = NOBODY if court.pretender == seat else court.pretender
     early = tuple(one for one in court.early if one[0] != seat)
     first = court.first_tricks_of if seat not in deal.setup.order else seat
@@ -227,7 +227,7 @@ def bidder_excluded(court: Court, event: BidderExcluded) -> Court:
 
 
 def talon_returned(court: Court, event: TalonReturned) -> Court:
-    """Ten of the twelve cards are his hand, two the talon."""
+    """Ten of the twelve cards are the player's hand, two the talon."""
     deal = court.deal
     hand, talon = mask_of(event.hand or ""), (event.talon or "").split()
     setup = replace(deal.setup, talon=(CARD_NUMBER[talon[0]], CARD_NUMBER[talon[1]]))
@@ -245,7 +245,7 @@ def acts_settled(court: Court, event: AttentionCalled) -> Court:
 
 
 def early_call_called(court: Court, event: AttentionCalled) -> Court:
-    """If he defends, declarer may forbid or order the suit that he named; pass, no trump and misere named nothing (3.3.18)."""
+    """If they defend, declarer may forbid or order the suit that they named; pass, no trump and misere named nothing (3.3.18)."""
     act = court.acts[event.act]
     strain = STRAIN.get(act.bid, "NT") if is_game(act.bid) else "NT"
     if strain == "NT":
@@ -267,7 +267,7 @@ def early_call(court: Court, maker: Maker, index: int, act: Act) -> Decided:
 
 
 def early_call_due(court: Court) -> tuple[Event, ...]:
-    """A call that waited for its turn, and now stands; if it is no longer sufficient he calls anew (3.3.18)."""
+    """A call that waited for its turn, and now stands; if it is no longer sufficient the player calls again (3.3.18)."""
     deal = court.deal
     for seat, bid, index in court.early:
         if seat == deal.to_act:
@@ -310,7 +310,7 @@ def insufficient(court: Court, maker: Maker, index: int, act: Act) -> Decided:
 
 
 def saw_talon(court: Court, maker: Maker, index: int, act: Act) -> Decided:
-    """He has no more say (3.2.19, 3.3.16.1) and writes five into his mountain (3.2.21); once the auction is over, only that."""
+    """The player has no more say (3.2.19, 3.3.16.1) and writes five into their mountain (3.2.21); once the auction is over, only that."""
     called = AttentionCalled(SEEN if court.deal.phase == "auction" and not court.stopped else "3.2.21", act.seat, maker, index)
     points = () if _fined(court, act.seat) else (five_points(court, act.seat),)
     return called, *points, *excluded(court, act.seat, "3.3.16.1")
@@ -330,7 +330,7 @@ def five_points(court: Court, seat: int) -> Event:
 
 
 def excluded(court: Court, seat: int, rule: str) -> tuple[Event, ...]:
-    """Out of the auction, if he was in it and it goes on; and what that ends."""
+    """Out of the auction, if the player was in it and it goes on; and what that ends."""
     if court.deal.phase != "auction" or court.stopped or court.excluded & bit(seat) or seat not in court.deal.setup.order:
         return ()
     out = BidderExcluded(seat, rule)
@@ -338,7 +338,7 @@ def excluded(court: Court, seat: int, rule: str) -> tuple[Event, ...]:
 
 
 def taken_early(court: Court, maker: Maker, index: int, act: Act) -> Decided:
-    """He has no more say; his twelve cards are shuffled, and two drawn blind are the talon (3.2.20, 3.3.17)."""
+    """The player has no more say; their twelve cards are shuffled, and two drawn blind are the talon (3.2.20, 3.3.17)."""
     if court.deal.phase != "auction" or court.talon_with != act.seat:
         return Refused("call_not_allowed", TAKEN, "The auction is over, and the player who took the talon has won it.")
     kept, drawn = _drawn(court, act.seat)
@@ -357,7 +357,7 @@ def _drawn(court: Court, seat: int) -> tuple[int, tuple[int, int]]:
 
 
 def showed_talon(court: Court, maker: Maker, index: int, act: Act) -> Decided:
-    """Everybody has seen it: with one other player in the auction it is his (3.3.16.2), with more the deal is over (3.3.16.3)."""
+    """Everybody has seen it: with one other player in the auction it is theirs (3.3.16.2), with more the deal is over (3.3.16.3)."""
     deal = court.deal
     called = AttentionCalled("3.3.16.2", act.seat, maker, index)
     if deal.phase != "auction":
@@ -375,7 +375,7 @@ def showed_talon(court: Court, maker: Maker, index: int, act: Act) -> Decided:
 
 
 def won(deal: Deal, seat: int, bid: str) -> tuple[Event, ...]:
-    """The auction is his from `bid`."""
+    """The player has won the auction from `bid`."""
     return AuctionWon(seat, bid), *dark.all_look(deal), TalonTaken(seat, talon_cards(deal))
 
 

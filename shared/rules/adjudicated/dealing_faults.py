@@ -55,7 +55,7 @@ def dealt_wrongly(court: Court, maker: Maker, rule: str, named: int | None) -> D
     if rule in (FAULT, EXPOSED_AGAIN) and (court.terms.dealer_warned or court.dealer_warned):
         return called, *_passes_on(court, rule)
     if rule == FAULT:
-        return (called,)  # his first: a remark
+        return (called,)  # the dealer's first: a remark
     return called, Redealt(rule, seat, setup.dealer)
 
 

@@ -143,7 +143,7 @@ def _answers(deal: Deal, seat: int) -> bool:
         return seat in deal.setup.order
     if seat == game.declarer:
         return True
-    if deal.phase in ("contract", "whist"):  # whether he whists is not decided: the score looks at his last word
+    if deal.phase in ("contract", "whist"):  # whether they whist is not decided: the score looks at their last word
         return game.contract != MISERE
     return game.contract != MISERE and bool(game.calls) and game.calls[seat] == "whist"
 

@@ -35,7 +35,7 @@ def legal_moves(court: Court, seat: int) -> tuple[CourtMove, ...]:
         named_freely = asked.about in (ADVICE, REPLAY)
         words: list[Any] = [choice for choice in asked.choices if choice != "card" or not named_freely]
         return tuple(Remedy(word) for word in words)
-    if court.pretender != NOBODY and court.phase == "auction":  # the last bidder has a say again, since nobody saw that he was not outbid
+    if court.pretender != NOBODY and court.phase == "auction":  # the last bidder has a say again: nobody saw that they were not outbid
         return tuple(legal_calls(court.setup, court.auction, seat))
     moves: tuple[CourtMove, ...] = deals.legal_moves(court.deal, seat)
     if court.fixed_order and court.phase == "contract":

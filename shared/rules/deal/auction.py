@@ -38,7 +38,7 @@ def bid_made(deal: Deal, event: BidMade) -> Deal:
 
 
 def called(auction: Auction, setup: Setup, call: BidMade) -> Auction:
-    """The auction after one more call. Who calls with open eyes has seen his cards (3.3.19)."""
+    """The auction after one more call. A player who calls with open eyes has seen their cards (3.3.19)."""
     calls, own, bid = (*auction.calls, call), bit(call.seat), call.bid
     everybody, unseen = auction.called | own, auction.unseen if call.dark else auction.unseen & ~own
     if bid == PASS:
@@ -79,7 +79,7 @@ def called(auction: Auction, setup: Setup, call: BidMade) -> Auction:
 
 
 def _still_in(setup: Setup, auction: Auction) -> int:
-    """Who has called and keeps his say over an outbid misere, where it is also bid without the talon (Decision 10) [conv]: its bidder as
+    """Who has called and keeps a say over an outbid misere, where it is also bid without the talon (Decision 10) [conv]: its bidder as
     long as that is higher, and over it whoever bid a nine.
     """
     if not bids_without_talon(setup.convention):
@@ -92,7 +92,7 @@ def _still_in(setup: Setup, auction: Auction) -> int:
 
 
 def next_caller(auction: Auction, setup: Setup, seat: int) -> int | None:
-    """The next seat that has a say, clockwise from `seat`; the holder of the last bid has none over himself."""
+    """The next seat that has a say, clockwise from `seat`; the holder of the last bid has none over it."""
     silent = auction.out if auction.holder == NOBODY else auction.out | bit(auction.holder)
     for neighbour in clockwise_from(setup.players, seat):
         if neighbour in setup.order and not silent & bit(neighbour):
@@ -136,7 +136,7 @@ def decide(deal: Deal, seat: int, move: Bid) -> tuple[DealEvent, ...] | Refused:
         if auction.passed & bit(seat):
             return Refused("not_your_turn", "3.3.10", "A pass is final: a player who has passed has no further turn in this auction.")
         return Refused("not_your_turn", "3.3.2", f"Calls go clockwise from the first hand, one a turn; it is seat {deal.to_act}'s turn.")
-    # only the winner in the dark is on turn over his own bid
+    # only the winner in the dark is on turn over their own bid
     refused = dark.objection_to_bid(auction, move) if auction.holder == seat else objection(setup, auction, seat, move)
     if refused is not None:
         return refused
@@ -164,7 +164,7 @@ def call_made(deal: Deal, made: BidMade) -> tuple[DealEvent, ...]:
 
 
 def won_openly(deal: Deal) -> tuple[DealEvent, ...]:
-    """The auction is over and its winner has seen his cards: he takes the talon, shown to all, or leaves it where he bid so."""
+    """The auction is over and its winner has seen their cards: they take the talon, shown to all, or leave it if they bid so."""
     setup, auction, seat = deal.setup, deal.auction, deal.auction.holder
     look = dark.all_look(deal)
     if not auction.no_talon:

@@ -64,7 +64,7 @@ def objection(setup: Setup, auction: Auction, seat: int, move: Bid) -> Refused |
 
 
 def _objection_to_dark(setup: Setup, auction: Auction, seat: int, move: Bid) -> Refused | None:
-    """Only who has not seen his cards calls in the dark, and only where that is agreed (3.3.19)."""
+    """Only a player who has not seen their cards calls in the dark, and only where that is agreed (3.3.19)."""
     if not move.dark:
         return None
     if not plays_dark(setup.convention):
@@ -130,7 +130,7 @@ def _objection_to_take(setup: Setup, auction: Auction, seat: int) -> Refused | N
 def _objection_to_misere(auction: Auction, seat: int, move: Bid) -> Refused | None:
     """Only as one's first call (3.3.9), over what is lower; of two the first caller has it (3.6.4).
 
-    Who bid a misere that a nine has outbid may go on to one without the talon: his intention is the same [conv].
+    Who bid a misere that a nine has outbid may go on to one without the talon: the intention is the same [conv].
     """
     if auction.called & bit(seat) and not (move.no_talon and bid_misere(auction, seat)):
         return Refused("misere_not_first_bid", "3.3.9", "Misere may only be a player's first call.")

@@ -53,8 +53,8 @@ def claim_answered(deal: Deal, event: ClaimAnswered) -> Deal:
 
 
 def asked(deal: Deal, seat: int) -> tuple[int, ...]:
-    """Who must agree to a claim of `seat`: to the declarer's each defender who plays his own cards, clockwise, or who plays both hands; to
-    a whister's the declarer, then the other whister.
+    """Who must agree to a claim of `seat`: to the declarer's each defender who plays their own cards, clockwise, or who plays both hands;
+    to a whister's the declarer, then the other whister.
     """
     setup, game = deal.setup, deal.game
     if deal.play is None:
@@ -93,8 +93,8 @@ def left(deal: Deal) -> int:
 def shared_out(deal: Deal, declarers: int) -> tuple[int, ...]:
     """Tricks by seat when the declarer ends with `declarers` of the ten and the defence with the rest.
 
-    A sole whister's side has them at his own seat; a dealer who whists rests, so his side has them left of the declarer. Of two defenders
-    who answer for themselves the one with fewer takes the next, of equals the first [conv].
+    A sole whister's side has them at the whister's seat; a dealer who whists rests, so their side has them left of the declarer. Of two
+    defenders who answer for themselves the one with fewer takes the next, of equals the first [conv].
     """
     setup, game, tricks = deal.setup, deal.game, list(deal.tricks)
     opposed = defenders(setup.players, setup.dealer, game.declarer)
@@ -127,7 +127,7 @@ def agreed_tricks(deal: Deal, claim: OpenClaim) -> tuple[int, ...]:
 
 
 def decide_claim(deal: Deal, seat: int, move: Claim) -> tuple[DealEvent, ...] | Refused:
-    """A claim by declarer or whister on his turn in the play, of no more tricks than there are; on misere of none."""
+    """A claim by declarer or whister on their turn in the play, of no more tricks than there are; on misere of none."""
     if deal.phase != "play":
         return Refused("wrong_phase", "3.9.14.4", "Tricks are claimed while the cards are played.")
     if seat != deal.to_act:

@@ -24,12 +24,12 @@ from shared.rules.scoring.whist_calls import must_whist_dark
 
 
 def own_hand_looked_at(deal: Deal, event: HandSeen) -> Deal:
-    """He knows his cards from now on."""
+    """The player knows their cards from now on."""
     return replace(deal, auction=replace(deal.auction, unseen=deal.auction.unseen & ~bit(event.seat)))
 
 
 def talon_taken_dark(deal: Deal, event: DarkTalonTaken) -> Deal:
-    """The declarer holds twelve cards, and only he knows the two new ones."""
+    """The declarer holds twelve cards, and only they know the two new ones."""
     hand = deal.full_hands[event.seat] | mask_of(event.cards or "")
     return replace(deal, full_hands=(*deal.full_hands[: event.seat], hand, *deal.full_hands[event.seat + 1 :]))
 
@@ -43,7 +43,7 @@ def won(deal: Deal) -> bool:
 
 
 def objection_to_bid(auction: Auction, move: Bid) -> Refused | None:
-    """Why the winner in the dark may not say this; misere is his only other word, where it is higher than what he won with."""
+    """Why the winner in the dark may not say this; misere is their only other call, where it is higher than the winning bid."""
     if move.bid != MISERE or move.dark or move.no_talon:
         return Refused("call_not_allowed", "3.3.11", "The auction is won: its winner takes the talon, or first bids misere (3.3.19).")
     if step(MISERE, no_talon=False) <= standing_step(auction):
@@ -52,7 +52,7 @@ def objection_to_bid(auction: Auction, move: Bid) -> Refused | None:
 
 
 def decide_take(deal: Deal, seat: int, _: Take) -> tuple[DealEvent, ...] | Refused:
-    """The winner of a dark auction takes up his cards and the talon (3.3.19)."""
+    """The winner of a dark auction takes up their cards and the talon (3.3.19)."""
     if deal.phase != "auction" or not won(deal):
         return Refused("wrong_phase", "3.3.19", "Only the winner of an auction in the dark takes the talon unseen.")
     if seat != deal.to_act:
@@ -67,7 +67,7 @@ def own_hand_seen(deal: Deal, seat: int) -> tuple[HandSeen]:
 
 
 def all_look(deal: Deal) -> tuple[HandSeen, ...]:
-    """Who has not looked before the end of the auction takes up his cards now."""
+    """Players who have not looked before the end of the auction take up their cards now."""
     unseen = deal.auction.unseen
     if not unseen:
         return ()

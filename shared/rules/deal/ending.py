@@ -32,7 +32,7 @@ def deal_scored(deal: Deal, event: DealScored) -> Deal:
 
 
 def conceded(deal: Deal, _: Conceded) -> Deal:
-    """A declarer who has not named his contract yet fails in his bid (3.4.4)."""
+    """A declarer who has not named the contract yet fails in the bid (3.4.4)."""
     game = deal.game
     return replace(deal, to_act=None, game=replace(game, contract=game.contract or game.bid, gave_up="concede"))
 
@@ -41,7 +41,7 @@ def conceded(deal: Deal, _: Conceded) -> Deal:
 
 
 def decide_concede(deal: Deal, seat: int, _: Concede) -> tuple[DealEvent, ...] | Refused:
-    """The declarer admits "without all", whenever it is his turn after the talon, not on misere (3.5.4)."""
+    """The declarer admits "without all", whenever it is their turn after the talon, not on misere (3.5.4)."""
     if deal.phase not in ("discard", "contract", "play"):
         return Refused("wrong_phase", "3.5.4", "The declarer gives up a game on their own turn, after taking the talon.")
     if seat != deal.to_act:
@@ -53,7 +53,7 @@ def decide_concede(deal: Deal, seat: int, _: Concede) -> tuple[DealEvent, ...] |
 
 
 def may_concede(deal: Deal, seat: int) -> bool:
-    """Whether the seat on turn is the declarer of a trick game, with the talon in his hand."""
+    """Whether the seat on turn is the declarer of a trick game, with the talon in hand."""
     game = deal.game
     return seat == game.declarer and MISERE not in (game.bid, game.contract) and deal.phase in ("discard", "contract", "play")
 

@@ -35,7 +35,7 @@ def card_exposed(deal: Deal, event: CardExposed) -> Deal:
 
 
 def held_to_line(deal: Deal, event: HeldToLine) -> Deal:
-    """The claimer follows what he stated (3.9.14.4)."""
+    """The claimer follows what they stated (3.9.14.4)."""
     incidents = deal.incidents or NONE
     line = Line(event.seat, tuple(CARD_NUMBER[card] for card in event.line.split()))
     return replace(deal, incidents=replace(incidents, lines=(*incidents.lines, line)))
@@ -110,7 +110,7 @@ def allowed(deal: Deal) -> int:
 
 
 def question(deal: Deal) -> RemedyAsked | None:
-    """What a commander must be asked before the hand on turn plays, if he has a choice."""
+    """What a commander must be asked before the hand on turn plays, if they have a choice."""
     play, incidents = deal.play, deal.incidents
     if play is None or incidents is None or deal.pending is not None or deal.phase != "play" or deal.to_act is None or not play.left:
         return None

@@ -24,7 +24,7 @@ Resumed: TypeAlias = str
 #:
 #: * `forbid`: a card led or played out of turn, shown, or left by a revoke. At each turn of its holder where it may be played it must be,
 #:   unless the asked opponent forbids it for that trick; not when its holder leads, and not where no other card may be played. Of several
-#:   he names one.
+#:   they name one.
 #: * `demand`: a declarer's, out of turn (3.9.14.2): it must be played only when an asked opponent demands it.
 #: * `name`: the whole hand, shown without a plan (3.9.14.4): an asked opponent names each card, not absurdly; if all pass, it is free.
 Command: TypeAlias = Literal["forbid", "demand", "name"]
@@ -34,7 +34,7 @@ Matter: TypeAlias = Literal["settle_contract", "older_trick", "bargain", "pause"
 
 
 class OpenClaim(msgspec.Struct, frozen=True, gc=False):
-    """`seat` claims `tricks` of the rest and shows `hand` (a mask, 3.9.15); `line` are cards in the order in which he would play them.
+    """`seat` claims `tricks` of the rest and shows `hand` (a mask, 3.9.15); `line` are cards in the order in which they would play them.
 
     `waiting` are the seats that have still to agree, in order.
     """
@@ -64,7 +64,7 @@ class Proposal(msgspec.Struct, frozen=True, gc=False):
 
 
 class Invitation(msgspec.Struct, frozen=True, gc=False):
-    """`seat` invites the resting dealer, alone in `waiting`, to share his misere (3.6.9)."""
+    """`seat` invites the resting dealer, alone in `waiting`, to share their misere (3.6.9)."""
 
     seat: int
     waiting: tuple[int, ...]
@@ -108,7 +108,7 @@ class Exposure(msgspec.Struct, frozen=True, gc=False):
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):
-    """`seat` is held to the line of play that he stated (3.9.14.4): of `cards`, at each of his turns, the first that may be played."""
+    """`seat` is held to the line of play that they stated (3.9.14.4): of `cards`, at each of their turns, the first that may be played."""
 
     seat: int
     cards: tuple[int, ...]
@@ -127,7 +127,7 @@ class Bound(msgspec.Struct, frozen=True, gc=False):
 
 
 class Bargain(msgspec.Struct, frozen=True, gc=False):
-    """`seat` plays the defence by his plan and guarantees `tricks` (by seat) to `acceptors` (3.8.5.1)."""
+    """`seat` plays the defence by their plan and guarantees `tricks` (by seat) to `acceptors` (3.8.5.1)."""
 
     seat: int
     tricks: tuple[int, ...]

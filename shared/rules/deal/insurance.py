@@ -24,7 +24,7 @@ RULE = "3.8.5.1"
 
 
 def objection(deal: Deal, seat: int) -> Refused | None:
-    """Why `seat` may not offer to play the defence by his plan, if he may not: before the defence has played, over hands that lie open."""
+    """Why `seat` may not offer to play the defence by their plan: before the defence plays, over open hands. None if they may."""
     game, play = deal.game, deal.play
     one_plan = game.contract == MISERE or (is_game(game.contract) and game.whister != NOBODY)
     if deal.phase != "play" or play is None or not one_plan or not game.laid:
@@ -37,8 +37,8 @@ def objection(deal: Deal, seat: int) -> Refused | None:
 
 
 def debt(convention: Convention, agreed: Bargain, played: DealOutcome, players: int, series: Series) -> Infraction | None:
-    """What the guarantor owes when the deal came out as `played`: to each acceptor the whists by which his net of this deal, settled alone
-    (4.2.14), is worse than with the guaranteed tricks. None when it is nothing.
+    """What the guarantor owes when the deal came out as `played`: to each acceptor the whists by which their net of this deal, settled
+    alone (4.2.14), is worse than with the guaranteed tricks. None when it is nothing.
     """
     due = _net(convention, replace(played, tricks=agreed.tricks, conceded=False), players, series)
     got = _net(convention, played, players, series)

@@ -54,7 +54,7 @@ def objection(deal: Deal, seat: int) -> Refused | None:
 
 
 def decide_invite(deal: Deal, seat: int, _: Invite) -> tuple[DealEvent, ...] | Refused:
-    """The dealer looks at the inviter's hand, who has seen it himself by then."""
+    """The dealer looks at the inviter's hand, which the inviter has seen by then."""
     if deal.phase != "auction":
         return Refused("wrong_phase", "3.6.9", "A misere is shared on one's first call.")
     if seat != deal.to_act:

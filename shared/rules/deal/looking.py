@@ -17,7 +17,7 @@ from shared.rules.language.refusal import Refused
 
 
 def hand_seen(deal: Deal, event: HandSeen) -> Deal:
-    """A player knows his own cards, or the resting dealer has had his look."""
+    """A player knows their own cards, or the resting dealer has had their look."""
     if event.seat == event.hand:
         return dark.own_hand_looked_at(deal, event)
     return replace(deal, game=replace(deal.game, looked=event.hand))
@@ -50,7 +50,7 @@ def _own_hand(deal: Deal, seat: int, move: Look) -> tuple[DealEvent, ...] | Refu
 
 
 def _defenders_hand(deal: Deal, seat: int, move: Look) -> tuple[DealEvent, ...] | Refused:
-    """The resting dealer sees one defender's hand before his word (3.8.8)."""
+    """The resting dealer sees one defender's hand before their own word (3.8.8)."""
     setup = deal.setup
     if deal.phase != "whist":
         return Refused("wrong_phase", "3.8.8", "The resting dealer looks at a hand when they are asked to whist.")

@@ -54,7 +54,7 @@ def _dummys_players(setup: Setup, game: Game) -> tuple[list[int], list[int]]:
 
 
 def all_passed(deal: Deal, event: AllPassed) -> Deal:
-    """Everybody for himself, no trump (3.7.1, 3.7.5); forced, it counts as passed dark by all (3.7.9)."""
+    """Everybody for themselves, no trump (3.7.1, 3.7.5); forced, it counts as passed dark by all (3.7.9)."""
     setup, auction = deal.setup, deal.auction
     if event.forced:
         auction = replace(auction, dark_passed=sum(map(bit, active(setup.players, setup.dealer))))

@@ -70,7 +70,7 @@ def proposal_answered(deal: Deal, event: ProposalAnswered) -> Deal:
 
 
 def bargain_struck(deal: Deal, event: BargainStruck) -> Deal:
-    """From now on `seat` plays both defenders' hands by his plan (3.8.5.1)."""
+    """From now on `seat` plays both defenders' hands by their plan (3.8.5.1)."""
     incidents = deal.incidents or NONE
     agreed = replace(deal, incidents=replace(incidents, bargain=Bargain(event.seat, event.tricks, event.acceptors)))
     if deal.play is None:

@@ -40,7 +40,7 @@ def before(deal: Deal, seat: int) -> Deal | None:
 
 
 def _before_the_call(deal: Deal, seat: int) -> Deal | None:
-    """Who has seen his cards has seen them, and a misere that is not bid is not shared (3.3.19, 3.6.9)."""
+    """A look at one's cards cannot be undone, and a misere that is not bid is not shared (3.3.19, 3.6.9)."""
     now = deal.auction
     if not now.calls or now.calls[-1].seat != seat:
         return None

@@ -54,7 +54,7 @@ def contract_declared(deal: Deal, event: ContractDeclared) -> Deal:
 
 
 def gave_up_without_three(deal: Deal, _: GaveUpWithoutThree) -> Deal:
-    """The bid is what he failed in (FN40)."""
+    """The bid is what the declarer failed in (FN40)."""
     return replace(deal, to_act=None, game=replace(deal.game, contract=deal.game.bid, gave_up="without_three"))
 
 

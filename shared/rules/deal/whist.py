@@ -61,7 +61,7 @@ def whist_called(deal: Deal, event: WhistCalled) -> Deal:
 
 
 def play_chosen(deal: Deal, event: PlayChosen) -> Deal:
-    """In open play the whister plays both hands, in closed play each defender his own."""
+    """In open play the whister plays both hands, in closed play each defender their own."""
     return begin(deal, both_by=event.seat if event.open else NOBODY)
 
 

@@ -49,7 +49,7 @@ class DealStarted(Event, frozen=True, tag="DealStarted"):
 
 
 class SeedAdded(Event, frozen=True, tag="SeedAdded"):
-    """A seated player added his own randomness, hex."""
+    """A seated player added their own randomness, hex."""
 
     seat: int
     seed: str
@@ -66,7 +66,7 @@ class CardsDealt(Event, frozen=True, tag="CardsDealt", omit_defaults=True):
     """Ten cards to each player, `""` for a resting one, two to the talon in the order they lie (3.2.8).
 
     `salts` (hex, one a seat and the talon's last) go with the cards into their sealed boxes; the shuffle derives them from the server's
-    seed. `dark`: nobody has looked at his own hand yet either (3.3.19); who does gets a `HandSeen`.
+    seed. `dark`: nobody has looked at their own hand yet either (3.3.19); who does gets a `HandSeen`.
     """
 
     hands: tuple[str | None, ...]
@@ -77,13 +77,13 @@ class CardsDealt(Event, frozen=True, tag="CardsDealt", omit_defaults=True):
 
 
 class MisereInvited(Event, frozen=True, tag="MisereInvited"):
-    """`seat` invites the resting dealer to share a misere, and hands him his cards to look at (3.6.9)."""
+    """`seat` invites the resting dealer to share a misere, and hands over their own cards to look at (3.6.9)."""
 
     seat: int
 
 
 class InvitationAnswered(Event, frozen=True, tag="InvitationAnswered"):
-    """The resting dealer shares the misere that he was invited to, or does not (3.6.9)."""
+    """The resting dealer shares the misere that they were invited to, or does not (3.6.9)."""
 
     seat: int
     accept: bool
@@ -102,7 +102,7 @@ class BidMade(Event, frozen=True, tag="BidMade", omit_defaults=True):
 
 
 class AuctionWon(Event, frozen=True, tag="AuctionWon", omit_defaults=True):
-    """One player is left; he declares from `bid` (3.3.11). `dark`: without having looked (3.3.19); `no_talon`: without the talon (FN41)."""
+    """One player is left, who declares from `bid` (3.3.11). `dark`: without a look (3.3.19); `no_talon`: without the talon (FN41)."""
 
     seat: int
     bid: str
@@ -160,8 +160,8 @@ class ContractDeclared(Event, frozen=True, tag="ContractDeclared", omit_defaults
 
 
 class HandSeen(Event, frozen=True, tag="HandSeen"):
-    """`seat` looked at the hand of `hand`; its cards are shown to him alone: the resting dealer at a defender's (3.8.8) or at that of who
-    invites him (3.6.9), or a player who had called in the dark at his own (3.3.19).
+    """`seat` looked at the hand of `hand`; its cards are shown to `seat` alone: the resting dealer at a defender's (3.8.8) or at the
+    inviter's (3.6.9), or a player who had called in the dark at their own (3.3.19).
     """
 
     seat: int
@@ -198,7 +198,7 @@ class Conceded(Event, frozen=True, tag="Conceded"):
 
 
 class ClaimMade(Event, frozen=True, tag="ClaimMade"):
-    """`seat` claimed `tricks` of the rest and showed his `hand` to all (3.9.15); `line`: cards as he would play them, "" without a plan."""
+    """`seat` claimed `tricks` of the rest and showed their `hand` to all (3.9.15); `line`: cards in order of play, "" without a plan."""
 
     seat: int
     tricks: int
@@ -214,7 +214,7 @@ class ClaimAnswered(Event, frozen=True, tag="ClaimAnswered"):
 
 
 class HeldToLine(Event, frozen=True, tag="HeldToLine"):
-    """A claim was refused: `seat` must follow the `line` that he stated (3.9.14.4)."""
+    """A claim was refused: `seat` must follow the `line` that they stated (3.9.14.4)."""
 
     seat: int
     line: str
@@ -247,7 +247,7 @@ class TrickShown(Event, frozen=True, tag="TrickShown"):
 
 
 class BargainStruck(Event, frozen=True, tag="BargainStruck"):
-    """`seat` plays the defence by his plan and guarantees `tricks` (by seat) to `acceptors` (3.8.5.1)."""
+    """`seat` plays the defence by their plan and guarantees `tricks` (by seat) to `acceptors` (3.8.5.1)."""
 
     seat: int
     tricks: tuple[int, ...]
@@ -284,7 +284,7 @@ class CardExposed(Event, frozen=True, tag="CardExposed"):
 
 
 class RemedyAsked(Event, frozen=True, tag="RemedyAsked"):
-    """A remedy needs a choice that concerns `of`: `seats`, the first now and the next when he leaves it to them, choose one of `choices`.
+    """A remedy needs a choice that concerns `of`: `seats`, the first now, the next if the first leaves it to them, choose of `choices`.
 
     `cards` are those that `card` may name. `about`: `exposed`, how the exposed cards of `of` are played at this turn (3.9.14).
     """

@@ -16,10 +16,10 @@ REVOKE: Final = "3.9.16"
 
 
 class Peeked(Event, frozen=True, tag="Peeked", omit_defaults=True):
-    """`seat` looked by his own hand at the `talon`, the `discard` or trick number `trick`; with `show` he turned it up for all.
+    """`seat` looked by their own act at the `talon`, the `discard` or trick number `trick`; with `show` they turned it up for all.
 
-    `cards` are what he saw. `irregular` is the rule that forbids it, "" where he may (3.9.8). A trick lay open when it was played, so its
-    cards are not secret.
+    `cards` are what they saw. `irregular` is the rule that forbids it, "" where it is allowed (3.9.8). A trick lay open when it was played,
+    so its cards are not secret.
     """
 
     seat: int
@@ -33,7 +33,7 @@ class Peeked(Event, frozen=True, tag="Peeked", omit_defaults=True):
 
 
 class CardsShown(Event, frozen=True, tag="CardsShown"):
-    """`seat` showed cards of his own without playing them (3.9.15)."""
+    """`seat` showed cards of their own without playing them (3.9.15)."""
 
     seat: int
     cards: str
@@ -41,7 +41,7 @@ class CardsShown(Event, frozen=True, tag="CardsShown"):
 
 
 class TalonTakenEarly(Event, frozen=True, tag="TalonTakenEarly", omit_defaults=True):
-    """`seat` took the talon into his hand before the auction was over (3.2.20); `cards` are known to him alone."""
+    """`seat` took the talon into their hand before the auction was over (3.2.20); `cards` are known to them alone."""
 
     seat: int
     cards: str | None
@@ -80,14 +80,14 @@ class CallTakenBack(Event, frozen=True, tag="CallTakenBack"):
 
 
 class BidderExcluded(Event, frozen=True, tag="BidderExcluded"):
-    """`seat` has no more say in the auction and all his bids are void (3.2.19, 3.3.16.1)."""
+    """`seat` has no more say in the auction and all their bids are void (3.2.19, 3.3.16.1)."""
 
     seat: int
     rule: str
 
 
 class TalonReturned(Event, frozen=True, tag="TalonReturned", omit_defaults=True):
-    """The twelve cards of `seat` were shuffled and two drawn blind are the new talon (3.3.17); `hand` is known to him, `talon` to nobody.
+    """The twelve cards of `seat` were shuffled and two drawn blind are the new talon (3.3.17); `hand` is known to them, `talon` to nobody.
 
     `salts` are the hand's and the talon's.
     """
@@ -108,7 +108,7 @@ class ContractTakenBack(Event, frozen=True, tag="ContractTakenBack"):
 
 
 class OrderRefused(Event, frozen=True, tag="OrderRefused"):
-    """A second wrong order: the declarer is "without all" at the level of his bid (3.4.4)."""
+    """A second wrong order: the declarer is "without all" at the level of the bid (3.4.4)."""
 
     seat: int
 
@@ -144,7 +144,7 @@ class CardNamed(Event, frozen=True, tag="CardNamed"):
 
 
 class PlansDisputed(Event, frozen=True, tag="PlansDisputed"):
-    """`seat` is written the result of his own plan of defence: `tricks` by hand, of best play (3.8.5.1). `lot`: which result the declarer
+    """`seat` is written the result of their own plan of defence: `tricks` by hand, of best play (3.8.5.1). `lot`: which result the declarer
     writes, the `disputed` or the `played` one.
     """
 
@@ -154,7 +154,7 @@ class PlansDisputed(Event, frozen=True, tag="PlansDisputed"):
 
 
 class TrickForfeited(Event, frozen=True, tag="TrickForfeited"):
-    """`seat` loses `tricks` under `rule`: to seat `to`, or to nobody (None), and then they only count against him."""
+    """`seat` loses `tricks` under `rule`: to seat `to`, or to nobody (None), and then they only count against `seat`."""
 
     rule: str
     seat: int
@@ -232,7 +232,7 @@ class Ruled(Event, frozen=True, tag="Ruled", omit_defaults=True):
 
 
 class EntryWritten(Event, frozen=True, tag="EntryWritten"):
-    """`seat` wrote `amount` for deal `deal` into a column of his own, whists `on` another (4.2.4); exact, as text where not whole."""
+    """`seat` wrote `amount` for deal `deal` into a column of their own, whists `on` another (4.2.4); exact, as text where not whole."""
 
     seat: int
     column: str
@@ -270,7 +270,7 @@ class WarningGiven(Event, frozen=True, tag="WarningGiven"):
 
 
 class LateEntryAsked(Event, frozen=True, tag="LateEntryAsked"):
-    """`seat` would enter what he had forgotten for deal `deal`; all others must agree (4.2.10)."""
+    """`seat` would enter what they had forgotten for deal `deal`; all others must agree (4.2.10)."""
 
     seat: int
     column: str

@@ -34,7 +34,7 @@ class SeatsDrawn(Event, frozen=True, tag="SeatsDrawn"):
 
 
 class ConsentAsked(Event, frozen=True, tag="ConsentAsked"):
-    """`player` asks the seats in `asked` for their consent: to `adjourn` (`seat` is his own), to sit down as a `newcomer` (no seat yet),
+    """`player` asks the seats in `asked` for their consent: to `adjourn` (`seat` is their own), to sit down as a `newcomer` (no seat yet),
     or as a `substitute` at `seat` (5.4.18, 3.1.2, 5.4.7).
     """
 
@@ -75,7 +75,7 @@ class SubstituteSeated(Event, frozen=True, tag="SubstituteSeated"):
 
 
 class PlayerLeaves(Event, frozen=True, tag="PlayerLeaves"):
-    """The player at `seat` has to leave (5.4.18); his turns run out until somebody sits there, or he is ready again."""
+    """The player at `seat` has to leave (5.4.18); their turns run out until somebody sits there, or they are ready again."""
 
     seat: int
 

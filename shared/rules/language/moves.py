@@ -58,8 +58,8 @@ class Bid(Move, frozen=True, tag="bid"):
 
 
 class Look(Move, frozen=True, tag="look"):
-    """Without `hand` a player looks at his own cards before a call (3.3.19); with it the resting dealer sees one defender's hand before his
-    whist (3.8.8).
+    """Without `hand` a player looks at their own cards before a call (3.3.19); with it the resting dealer sees one defender's hand before
+    their whist (3.8.8).
     """
 
     hand: Seat | None = None
@@ -84,7 +84,7 @@ class WithoutThree(Move, frozen=True, tag="without_three"):
 
 
 class Declare(Move, frozen=True, tag="contract"):
-    """The declarer names the contract, not below his bid (3.4.3)."""
+    """The declarer names the contract, not below the bid (3.4.3)."""
 
     contract: Step
 
@@ -113,7 +113,7 @@ class Concede(Move, frozen=True, tag="concede"):
 
 
 class Claim(Move, frozen=True, tag="claim"):
-    """Declarer or whister on turn takes `tricks` of the rest, and shows his hand; `line`: the order in which he would play (3.9.14.4)."""
+    """Declarer or whister on turn takes `tricks` of the rest, and shows their hand; `line`: their intended order of play (3.9.14.4)."""
 
     tricks: Count
     line: Line | None = None
@@ -149,7 +149,7 @@ class Remedy(Move, frozen=True, tag="remedy"):
 
 
 class Join(Move, frozen=True, tag="join"):
-    """Somebody without a seat asks for one: a further one as a newcomer (3.1.2), or that of another as his substitute (5.4.7)."""
+    """Somebody without a seat asks for one: a further one as a newcomer (3.1.2), or that of another as their substitute (5.4.7)."""
 
     seat: Seat | None = None
 
@@ -159,7 +159,7 @@ class Leave(Move, frozen=True, tag="leave"):
 
 
 class Ready(Move, frozen=True, tag="ready"):
-    """The player is there: ready to go on with an adjourned pulka, or back before he was missed (5.4.18)."""
+    """The player is there: ready to go on with an adjourned pulka, or back before they were missed (5.4.18)."""
 
 
 class Settle(Move, frozen=True, tag="settle"):
@@ -176,7 +176,7 @@ MOST_ENTRIES = 100  # of one ruling: every column of every seat several times
 
 
 class Peek(Move, frozen=True, tag="peek"):
-    """Looks by his own hand where he may not, or turns it up for all (3.2.19, 3.4.9, 3.9.11.2)."""
+    """Looks by their own act where they may not, or turns it up for all (3.2.19, 3.4.9, 3.9.11.2)."""
 
     what: Literal["talon", "discard", "trick"]
     trick: TrickNumber | None = None
@@ -184,13 +184,13 @@ class Peek(Move, frozen=True, tag="peek"):
 
 
 class Expose(Move, frozen=True, tag="expose"):
-    """Shows cards of his own without playing them (3.9.15)."""
+    """Shows cards of their own without playing them (3.9.15)."""
 
     cards: Annotated[tuple[Card, ...], msgspec.Meta(min_length=1, max_length=12)]  # as many as a hand can hold
 
 
 class WriteEntry(Move, frozen=True, tag="entry"):
-    """What a player writes for himself after a deal, where each keeps his own columns (4.2.4): `amount`, whists `on` another."""
+    """What a player writes after a deal, where each keeps their own columns (4.2.4): `amount`, whists `on` another."""
 
     column: Literal["pool", "mountain", "whists"]
     amount: Number

@@ -21,7 +21,7 @@ from shared.rules.pulka.state import Pulka, settled_now
 
 Evolve: TypeAlias = "Callable[[Pulka, Event], Pulka]"
 
-SETTLED = "demanded"  # reason of a `PulkaClosed`: somebody had gone, and another wanted his money
+SETTLED = "demanded"  # reason of a `PulkaClosed`: somebody had gone, and another wanted their money
 
 
 def decided(pulka: Pulka, decision: tuple[Event, ...] | Refused, evolve: Evolve) -> tuple[Event, ...] | Refused:

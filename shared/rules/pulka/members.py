@@ -169,7 +169,7 @@ def _agreed(members: Members, motion: Motion) -> Members:
         return msgspec.structs.replace(members, adjourning=True)
     if motion.what == "newcomer":
         return msgspec.structs.replace(members, newcomer=motion.player)
-    return members  # a substitute sits down by an event of his own
+    return members  # a substitute sits down by an event of their own
 
 
 def _present(members: Members, seat: int) -> Members:

@@ -42,7 +42,7 @@ def compensation(convention: Convention, target: int | None, sheet: Sheet) -> Co
 
 
 def _one_point(owner: int, players: int, share: int) -> Iterator[Entry]:
-    """A point off `owner`'s mountain, and the others' whists on him for it."""
+    """A point off `owner`'s mountain, and the others' whists on `owner` for it."""
     yield mountain(owner, -1, RULE, "a point off, so that the mountains divide")
     for other in range(players):
         if other != owner:

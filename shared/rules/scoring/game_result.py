@@ -77,10 +77,10 @@ def _with_fines(outcome: DealOutcome, margin: int) -> GameResult:
 
 
 def lost_tricks(outcome: DealOutcome, seat: int) -> int:
-    """Tricks that `seat` has lost by looking where he may not (3.9.11.2)."""
+    """Tricks that `seat` has lost by looking where they may not (3.9.11.2)."""
     return sum(one.seat == seat for one in outcome.offences(*ONE_TRICK))
 
 
 def least_missing(outcome: DealOutcome, whister: int) -> int:
-    """How many tricks a whister misses at the least, because he played with a wrong number of cards (3.9.18 examples 2 and 3)."""
+    """How many tricks a whister misses at the least, because they played with a wrong number of cards (3.9.18 examples 2 and 3)."""
     return max((max(TWO, one.proved or 0) for one in outcome.offences("3.9.18") if one.seat == whister), default=0)

@@ -70,7 +70,7 @@ class Reckoning(msgspec.Struct, frozen=True, gc=False):
         return consolation_price(self.convention, self.price, self.factor)
 
     def whister_answers_half(self, whister: int) -> bool:
-        """Whether a missing trick costs `whister` half its price (3.8.12); with `half_until_closed` only before his own pool is closed."""
+        """Whether a missing trick costs `whister` half its price (3.8.12); with `half_until_closed` only before their pool is closed."""
         share = self.convention.whister_remise
         if share == "half_until_closed":
             return self.target is None or self.sheet.pool[whister] < self.target

@@ -57,7 +57,7 @@ def _as_won(deal: Reckoning, series: Series) -> Iterator[Entry]:
 
 
 def _refused_talon(deal: Reckoning) -> Iterator[Entry]:
-    """The dealer answers for a talon that the declarer discarded whole, by agreement (3.4.10); never to himself, nor on a shared misere."""
+    """The dealer answers for a talon discarded whole, by agreement (3.4.10); never to themselves, nor on shared misere."""
     outcome, points = deal.outcome, deal.convention.refused_talon
     if points and not outcome.shared and outcome.dealer != outcome.declarer:
         yield mountain(outcome.dealer, points, "3.4.10", "the declarer refused the talon")

@@ -49,7 +49,7 @@ def settlement(
 
 
 def settled_mountain(convention: Convention, target: int | None, sheet: Sheet) -> BySeat:
-    """Each mountain with what his pool lacks of the target, or less what it has beyond it, times the pool's weight (4.2.14, 4.2.3.3).
+    """Each mountain plus what its pool lacks of the target, or less what it has beyond it, times the pool's weight (4.2.14, 4.2.3.3).
 
     Without a target the largest pool stands for it: only the differences of the pools count then.
     """

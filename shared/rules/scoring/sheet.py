@@ -19,7 +19,7 @@ Column = Literal["pool", "mountain", "whists"]
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One writing of `seat` into a column of his; whists are written `on` another. `amount` may be negative (points off a mountain)."""
+    """One writing of `seat` into a column of theirs; whists are written `on` another. `amount` may be negative (points off a mountain)."""
 
     seat: int
     column: Column
@@ -53,7 +53,7 @@ class Sheet(msgspec.Struct, frozen=True):
         return len(self.pool)
 
     def whist_balance(self, seat: int) -> Amount:
-        """Whists that `seat` wrote on the others less those that they wrote on him."""
+        """Whists that `seat` wrote on the others less those that the others wrote on `seat`."""
         return exact(sum(self.whists[seat]) - sum(row[seat] for row in self.whists))
 
     def document(self) -> dict[str, Any]:

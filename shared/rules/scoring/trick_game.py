@@ -73,7 +73,7 @@ def defence_tricks(deal: Reckoning, calls: Whisting) -> dict[int, int]:
 
 
 def _whists(deal: Reckoning, calls: Whisting, tricks: dict[int, int], *, failed: bool) -> Iterator[Entry]:
-    """Who writes for which tricks (3.8.1.1); a whister's fine costs him one (3.9.11.2)."""
+    """Who writes for which tricks (3.8.1.1); a whister's fine costs them one (3.9.11.2)."""
     first, second = calls.first, calls.second
     if first is None:
         return

@@ -20,7 +20,7 @@ from shared.rules.scoring.outcome import Call
 #: `ask` a defender, or for a `return` of the whist where the level has one, else the `dealer`; `lay`: the whister chooses open or
 #: closed play; `pair`: both play closed; `dummy`: the one defender of two players plays with the dummy's hand laid.
 Turn: TypeAlias = Literal["ask", "return", "dealer", "lay", "pair", "dummy"]
-#: What a history leads to: a word of somebody, his choice of open or closed play, the play, or `made`: nobody whists, the contract counts
+#: What a history leads to: a word of somebody, their choice of open or closed play, the play, or `made`: nobody whists, the contract counts
 #: as made, unplayed.
 Next: TypeAlias = Literal["ask", "lay", "pair", "dummy", "dealer", "made"]
 
@@ -42,7 +42,7 @@ _AFTER: Final[dict[str, tuple[Turn, int]]] = {
     "wphw": ("lay", SECOND),
     "wphp": ("dealer", SECOND),
 }
-#: The one defender of two players: nobody passes the whist on to him or takes it back (Decision 19).
+#: The one defender of two players: nobody passes the whist on to them or takes it back (Decision 19).
 _AFTER_ALONE: Final[dict[str, tuple[Turn, int]]] = {"": ("ask", FIRST), "w": ("dummy", FIRST)}
 _DEALER_WHISTS, _DEALER_PASSES = "W", "P"
 HALF_AFTER: Final = "p"  # the second defender's half-whist follows the first one's pass (3.8.7)
@@ -54,7 +54,7 @@ CHECKED_LEVEL: Final = 10
 class Asked(msgspec.Struct, frozen=True, gc=False):
     """What the words are said on: the `contract` at a table of so many `players`.
 
-    `dark`: it was bought in the dark (3.3.19). `knows`: the resting dealer has seen the declarer's hand, for he was invited to share a
+    `dark`: it was bought in the dark (3.3.19). `knows`: the resting dealer has seen the declarer's hand, for they were invited to share a
     misere (3.6.9).
     """
 
@@ -135,7 +135,7 @@ def takes_word(asked: Asked, what: Next, call: str) -> bool:
 
 
 def objection(asked: Asked, history: str, call: str) -> Refused | None:
-    """Why whoever is asked after `history` may not say this, if he may not."""
+    """Why whoever is asked after `history` may not say this; None if they may."""
     if must_whist(asked.convention, asked.contract) and (call == "pass" or (call == "half" and asked.alone)):
         return Refused("call_not_allowed", "3.8.9", "In this pulka six spades must be whisted (FN61).")
     if call != "half":

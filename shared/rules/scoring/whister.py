@@ -18,7 +18,7 @@ class Whisting(msgspec.Struct, frozen=True, gc=False):
     * `nobody`: all passed, the contract counts as made. `half`: so it does, and `first` writes half of the obligation (3.8.7).
     * `one`: `first` whists alone, `second` is the other defender (None with two players); `returned`: that one had gone for half (3.8.8).
     * `pair`: both whist, `first` spoke first. `dealer`: the resting dealer `first` whists for both defenders (3.8.8).
-    * `checked`: a ten that is played without calls, each defender for himself.
+    * `checked`: a ten that is played without calls, each defender for themselves.
     """
 
     kind: Literal["nobody", "half", "one", "pair", "dealer", "checked"]

@@ -16,17 +16,17 @@ School = Callable[[int, int, int], tuple[int, int]]
 
 
 def _below_half(first: int, second: int, owed: int) -> tuple[int, int]:
-    """Short in sum: each who has less than half writes his own shortage (3.8.6)."""
+    """Short in sum: each who has less than half writes their own shortage (3.8.6)."""
     return _own_half(first, second, owed) if first + second < owed else (0, 0)
 
 
 def _own_half(first: int, second: int, owed: int) -> tuple[int, int]:
-    """Each answers for his half, even when the pair is not short [conv]."""
+    """Each answers for their half, even when the pair is not short [conv]."""
     return max(0, owed // 2 - first), max(0, owed // 2 - second)
 
 
 def _capped(first: int, second: int, owed: int) -> tuple[int, int]:
-    """Each his own shortage, together no more than the pair's, the first whister first [conv]."""
+    """Each writes their own shortage, together no more than the pair's, the first whister first [conv]."""
     short = max(0, owed - first - second)
     own_first, own_second = _own_half(first, second, owed)
     by_first = min(own_first, short)
@@ -45,7 +45,7 @@ def _both(first: int, second: int, owed: int) -> tuple[int, int]:
 
 
 def _second_own(first: int, second: int, owed: int) -> tuple[int, int]:  # noqa: ARG001 - all schools are asked alike
-    """The second answers for a trick of his own, whatever the first took [conv]."""
+    """The second answers for a trick of their own, whatever the first took [conv]."""
     return 0, max(0, owed - second)
 
 
@@ -121,7 +121,7 @@ def _duty(deal: Reckoning, tricks: dict[int, int], seat: int) -> int:
 
 
 def _shortage(deal: Reckoning, seat: int, short: int, rule: str) -> Entry:
-    """The entry for `short` missing tricks, or for more where he played with a wrong number of cards (3.9.18)."""
+    """The entry for `short` missing tricks, or for more where they played with a wrong number of cards (3.9.18)."""
     least, price = least_missing(deal.outcome, seat), deal.whister_price(seat)
     if least > short:
         return mountain(seat, least * price, "3.9.18", f"fine: {least} missing on whist at {price}")
