@@ -75,7 +75,7 @@ def _danger(sight: Sight, mine: int) -> float:
 
 
 def _for_nobody(sight: Sight) -> int:
-    """A dummy's card: its tricks cost nobody, so it takes what would be ours and leaves to the other what is his (Decision 19)."""
+    """A dummy's card: its tricks cost nobody, so it takes what would be ours and leaves to the other what is theirs (Decision 19)."""
     holder = sight.winning()
     if holder is None:
         return max(sight.legal, key=lambda card: _dummys_lead(sight, card))
@@ -111,7 +111,7 @@ def _taken_by_ours(sight: Sight, card: int) -> bool:
 
 
 def _catch(sight: Sight) -> int:
-    """Stay below the declarer when he may be left with the trick; get rid of high cards when he cannot."""
+    """Stay below the declarer when they may be left with the trick; get rid of high cards when they cannot."""
     declarer = sight.declarer
     assert declarer is not None  # noqa: S101 - only catchers come here
     his = sight.could_hold(declarer)
@@ -129,17 +129,17 @@ def _catch(sight: Sight) -> int:
         best = holder[1] if holder is not None else 0
         hopeful = [card for card in sight.legal if suit_of_his and not LOWER[max(card, best)] & suit_of_his]
         if hopeful:
-            return max(hopeful)  # he has nothing below it
+            return max(hopeful)  # the declarer has nothing below it
         return min(sight.legal)
-    return max(sight.legal)  # he has already played under it: the high cards go
+    return max(sight.legal)  # the declarer has already played under it: the high cards go
 
 
 def _attack(sight: Sight, card: int, his: int) -> float:
-    """A lead is good when he has few cards below it and some above, and better when the other catcher can stay below as well."""
+    """A lead is good when the declarer has few cards below it and some above, and better when the other catcher can stay below as well."""
     declarer_suit = his & SUIT_MASKS[card >> 3]
     above, below = (declarer_suit & HIGHER[card]).bit_count(), (declarer_suit & LOWER[card]).bit_count()
     if not declarer_suit:
-        return -1.0 - 0.01 * (card & 7)  # he throws what he likes
+        return -1.0 - 0.01 * (card & 7)  # the declarer throws what they like
     score = above / (above + below) - 0.3 * below
     for seat in sight.later:
         if seat != sight.declarer:
@@ -150,7 +150,7 @@ def _attack(sight: Sight, card: int, his: int) -> float:
 
 
 def _ballast(card: int, his: int) -> float:
-    """Void: throw the card that stands highest over what he may hold in its suit, and none of a suit that he has not."""
+    """Void: throw the card that stands highest over what the declarer may hold in its suit, and none of a suit that they lack."""
     declarer_suit = his & SUIT_MASKS[card >> 3]
     if not declarer_suit:
         return -1.0 + 0.01 * (card & 7)

@@ -15,7 +15,7 @@ ACE, KING, QUEEN = 0x80, 0x40, 0x20
 
 
 class SuitTricks(NamedTuple):
-    """Tricks of one suit when its holder plays on it himself, trumps apart.
+    """Tricks of one suit when its holder plays on it, trumps apart.
 
     `honours` are won in rounds in which both opponents follow, `length` after one of them is void.
     """
@@ -48,7 +48,7 @@ def suit_tricks(held: int) -> SuitTricks:
 
 
 def _declarer_leads(held: int, left: int, right: int) -> SuitTricks:
-    """He cashes what is highest, forces with two that touch, and otherwise leads low."""
+    """The holder cashes what is highest, forces with two that touch, and otherwise leads low."""
     honours = length = 0
     while held:
         top = _highest(held)
@@ -67,7 +67,7 @@ def _declarer_leads(held: int, left: int, right: int) -> SuitTricks:
 
 
 def _opponents_lead(held: int, left: int, right: int) -> SuitTricks:
-    """They lead low, third hand plays as high as it must, and he plays last."""
+    """They lead low, third hand plays as high as it must, and the holder plays last."""
     honours = length = 0
     while held:
         both = bool(left and right)
@@ -75,7 +75,7 @@ def _opponents_lead(held: int, left: int, right: int) -> SuitTricks:
             leader, third = (left, right) if left.bit_count() >= right.bit_count() else (right, left)
             low = _lowest(leader)
             leader ^= low
-            over = third & ~(2 * _highest(held) - 1)  # cards that even his best does not beat
+            over = third & ~(2 * _highest(held) - 1)  # cards that even the holder's best does not beat
             reply = _lowest(over) if over else _lowest(third)
             third ^= reply
             left, right = leader, third
@@ -92,7 +92,7 @@ def _opponents_lead(held: int, left: int, right: int) -> SuitTricks:
 
 
 def _answered(card: int, left: int, right: int) -> tuple[bool, int, int]:
-    """Both opponents follow to `card`: one wins it as cheaply as he can, the other plays low. Whether it was beaten, and what they keep."""
+    """Both opponents follow to `card`: one wins it as cheaply as possible, the other plays low. Whether it was beaten, and what is left."""
     over_left, over_right = left & ~(2 * card - 1), right & ~(2 * card - 1)
     if over_left and (not over_right or _lowest(over_left) < _lowest(over_right)):
         return True, left ^ _lowest(over_left), right ^ _lowest(right)
@@ -135,7 +135,7 @@ def _without_trumps(hand: int) -> float:
         held = suit(hand, index)
         side = suit_tricks(held)
         stopped = bool(held & ACE) or (bool(held & KING) and held.bit_count() > 1)
-        total += side.honours + 0.7 * side.length - (0.0 if stopped else 0.8)  # an open suit runs against him
+        total += side.honours + 0.7 * side.length - (0.0 if stopped else 0.8)  # an open suit runs against the declarer
     return total
 
 
@@ -191,7 +191,7 @@ def misere_risk(held: int) -> float:
 
 
 def _caught(held: int, left: int, right: int) -> bool:
-    """They lead the suit as low as they can, round after round; he answers with his highest card that stays below."""
+    """They lead the suit as low as they can, round after round; the declarer answers with the highest card that stays below."""
     while held and left | right:
         low_left, low_right = _lowest(left), _lowest(right)
         best = max(low_left, low_right)

@@ -1,1 +1,1 @@
-"""The persisted language: what stands in the log, how it is read back for ever, and how it is kept secret until it may be known."""
+"""Stored events: what the log holds, how it is read back, and how cards stay sealed until they may be known."""

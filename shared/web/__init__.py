@@ -1,1 +1,1 @@
-"""What the HTTP side of every service has in common."""
+"""HTTP code that all services share."""

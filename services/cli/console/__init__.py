@@ -1,1 +1,1 @@
-"""What every command says, reads and draws alike."""
+"""Output, input and drawings that all commands share."""

@@ -140,7 +140,7 @@ def verify(folder: Path, *, files_only: bool, as_json: bool) -> None:
     told, strangers = asyncio.run(_told_by_the_log(settings, folder)) if asks else ({}, frozenset[str]())
     if not asks:
         why = "as --files-only wants" if files_only else f"{variable('nats_url')} is not set"
-        click.echo(f"{why}: nobody asked the log whether a file is missing, or another", err=True)
+        click.echo(f"{why}: the files were not compared with the log", err=True)
     seen: set[str] = set()
     wrong = 0
 
@@ -271,10 +271,10 @@ def _as_operator(settings: Settings) -> Settings:
 
 def _say_next(settings: Settings, folder: Path) -> None:
     """What is to be done now that the log has them no more."""
-    click.echo(f"{folder} is the only copy of these tables now: back it up", err=True)
+    click.echo(f"{folder} now holds the only copy of these tables: back it up", err=True)
     known, here = archive_folder(settings), folder.expanduser().resolve()
     if known is None or known.resolve() != here:
-        click.echo(f"so that the ledger can read them, set {variable('archive_dir')}={here} and start it again", err=True)
+        click.echo(f"to let the ledger read them, set {variable('archive_dir')}={here} and restart it", err=True)
 
 
 def _say(done: dict[str, Any], *, dry_run: bool) -> None:

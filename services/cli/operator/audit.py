@@ -146,7 +146,7 @@ def _say_ratings(ratings: RatingsChecked) -> None:
     for wrong in ratings.problems:
         click.echo(f"ratings: {wrong.code}: {wrong.message}")
     if not ratings.checked:
-        click.echo("ratings: not checked, some are still to be computed")
+        click.echo("ratings: not checked, because some are not computed yet")
 
 
 async def _verified(settings: Settings, table_id: str | None, file: KeptCheckpoint | None, keys: frozenset[str]) -> Outcome:

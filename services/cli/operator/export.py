@@ -121,7 +121,7 @@ def _writer(form: FormName, what: What, player: str | None, dialect: Dialect | N
 def _told_of_nobody(player: str | None, rows: int) -> None:
     """An id with a slip of the pen gives an empty file, as a player without pulkas does."""
     if player is not None and not rows:
-        click.echo(f"There is nothing of a player with the id {player} that you may see.", err=True)
+        click.echo(f"You may see no data of a player with the id {player}.", err=True)
 
 
 # ---- where it comes from -----------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def _token(settings: Settings, given: str | None) -> str | None:
     try:
         return Tokens(master_keys(settings)).issue_operator(OPERATOR, int(time.time()), LIFETIME, secrets.token_hex(8))
     except CannotStart:
-        click.echo("no token and no keys: only public pulkas that are over", err=True)
+        click.echo("no token and no keys: exporting only public pulkas that are over", err=True)
         return None
 
 

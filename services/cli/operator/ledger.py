@@ -9,7 +9,7 @@ from services.cli.operator import parking, versions
 
 @click.group()
 def ledger() -> None:
-    """The books: how they are, what waits, and what to do about it."""
+    """Manage the ledger's read tables: their state, parked commits, and rebuilds."""
 
 
 ledger.add_command(versions.status)

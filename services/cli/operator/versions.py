@@ -142,7 +142,7 @@ def _document(one: Report) -> dict[str, Any]:
 
 def _show(found: list[Report], *, streams: bool) -> None:
     if not found:
-        click.echo("there are no books here; start the ledger once, or `pulka ledger rebuild`")
+        click.echo("the ledger has no tables here yet; start it once, or run `pulka ledger rebuild`")
         return
     left_at = {one.version.previous: one.version.switched for one in found if one.version.switched}
     for one in found:
@@ -250,7 +250,7 @@ async def _announce(settings: Settings, own: OwnEvents, versions: Versions, done
         await versions.announced(connection, done.version)
         await connection.close()
     except LogError:
-        click.echo("pulka: the log could not be told of the switch; a running ledger will tell it", err=True)
+        click.echo("pulka: could not record the switch in the log; a running ledger will record it", err=True)
 
 
 async def _rated(settings: Settings) -> int:
@@ -259,7 +259,7 @@ async def _rated(settings: Settings) -> int:
     try:
         connection = await live_books(settings.postgres_dsn, versions)
     except LookupError:
-        raise CannotStart("there are no books here; start the ledger once, or `pulka ledger rebuild`") from None
+        raise CannotStart("the ledger has no tables here yet; start it once, or run `pulka ledger rebuild`") from None
     try:
         live = await versions.live(connection)
         await rating_rows.anew(connection)

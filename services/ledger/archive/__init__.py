@@ -1,1 +1,1 @@
-"""Settled tables that have left the log, and the log together with them."""
+"""Settled tables that were moved out of the log to files, and reading the log together with them."""

@@ -1,1 +1,1 @@
-"""What proves the books: verification, signed checkpoints, proofs, and exports for strangers."""
+"""Proof that the ledger is right: verification, signed checkpoints, proofs, and exports for strangers."""

@@ -1,1 +1,1 @@
-"""The books in files for others: NDJSON, CSV, Parquet."""
+"""The ledger exported to files: NDJSON, CSV, Parquet."""

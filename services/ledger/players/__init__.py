@@ -1,1 +1,1 @@
-"""What becomes of players over many pulkas: figures, ratings, standings."""
+"""Players over many pulkas: figures, ratings, standings."""

@@ -1,1 +1,1 @@
-"""Who won what of whom: postings in double entry, and the statements read from them."""
+"""Who won how much from whom: postings in double entry, and the statements read from them."""

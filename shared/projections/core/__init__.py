@@ -1,1 +1,1 @@
-"""What a projection is, its checkpoint and lease, how far it is and how it feels."""
+"""What a projection is, its checkpoint and lease, its progress and its health."""

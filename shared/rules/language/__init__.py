@@ -1,1 +1,1 @@
-"""What is asked (moves), what happened (events), how no is said (refusals), how numbers and JSON are read. Imports no other room."""
+"""Moves (what is asked), events (what happened), refusals, and how numbers and JSON are read. Imports no other room."""

@@ -49,7 +49,7 @@ def best_line(
     open_tricks = exact(search, position, LEVEL.get(contract, GUESS_OF_MISERE))
     line: list[int] = []
     while position[0][0]:
-        raises = (position[1][0] == place) != (contract == MISERE)  # whether he on turn wants the declarer to take tricks
+        raises = (position[1][0] == place) != (contract == MISERE)  # whether the hand on turn wants the declarer to take tricks
         for card in card_numbers(search.legal(position)):
             after, winner = search.after(position, card)
             left = open_tricks - (winner == place)

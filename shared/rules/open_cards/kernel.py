@@ -42,7 +42,7 @@ class Numbers(Protocol):
 
 TRUMPS: Final = 0  # places in `terms`: their mask, 0 if there are none
 LOWEST_TRUMP: Final = 1  # its number, 0 if there is none
-DECLARER: Final = 2  # his place, -1 on all-pass
+DECLARER: Final = 2  # the declarer's place, -1 on all-pass
 ON_MISERE: Final = 3  # 1 if the declarer wants no trick
 FIRST: Final = 4  # on all-pass, the place of the first hand
 TALON_HOLDER: Final = 5  # 3, the "place" of a resting dealer, where a talon card may take the trick; -1 where it only names the suit

@@ -1,1 +1,1 @@
-"""Pulkas and deals as documents: read, scored, replayed, compared, told in words."""
+"""Pulkas and deals as documents: read, scored, replayed, compared, explained in words."""

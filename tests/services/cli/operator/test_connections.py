@@ -53,7 +53,7 @@ def test_a_running_home_tells_the_connections(servers):
     assert found.nats_durable
     assert completed(Settings(home=str(servers.home), nats_url=servers.nats_url)).postgres_dsn == servers.postgres_dsn
     status, out, _ = run("ledger", "status", PULKA_HOME=str(servers.home))
-    assert (status, out) == (0, "there are no books here; start the ledger once, or `pulka ledger rebuild`\n")
+    assert (status, out) == (0, "the ledger has no tables here yet; start it once, or run `pulka ledger rebuild`\n")
 
 
 @pytest.mark.servers

@@ -184,7 +184,7 @@ async def test_a_damaged_archive_is_named(run, played, tmp_path):
     archive_files.write(folder, 1, kept)
     assert await problems() == (1, {one.id: ["changed"], two.id: []})
     assert await problems(PULKA_NATS_URL="") == (0, {one.id: [], two.id: []})
-    assert "nobody asked the log" in (await run("verify", folder, PULKA_NATS_URL="")).stderr
+    assert "the files were not compared with the log" in (await run("verify", folder, PULKA_NATS_URL="")).stderr
     assert (await run("list", folder)).exit_code == 0
     path.write_bytes(path.read_bytes()[:-30])
     assert await problems() == (1, {one.id: ["damaged"], two.id: []})
@@ -216,7 +216,7 @@ async def test_an_archive_of_another_club_is_none_of_this_log_s(run, played, nam
     assert "--files-only" in message
     alone = await run("verify", other, "--files-only", "--json")
     assert (alone.exit_code, [table["verified"] for table in json.loads(alone.stdout)["tables"]]) == (0, [True])
-    assert "as --files-only wants: nobody asked the log" in alone.stderr
+    assert "as --files-only wants: the files were not compared with the log" in alone.stderr
     mixed = path.replace(folder / "0" / path.name)
     found = await run("verify", folder, "--json")
     assert found.exit_code == 1

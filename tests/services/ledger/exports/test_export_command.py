@@ -239,7 +239,7 @@ async def test_bad_usage_is_named(command, tmp_path):
 async def test_a_player_that_the_books_do_not_know(command, played):
     """Status 0 and no rows, and a line that says so; for a player with pulkas there is none."""
     nobody = await command("entries", "--player", "nobody")
-    assert (nobody.exit_code, "There is nothing of a player with the id nobody" in nobody.stderr) == (0, True)
+    assert (nobody.exit_code, "You may see no data of a player with the id nobody" in nobody.stderr) == (0, True)
     assert "There is nothing" not in (await command("entries", "--player", played[0].seats[0])).stderr
 
 

@@ -200,7 +200,7 @@ async def test_status_tells_how_each_version_is(log, ledgers, operator):
 
 async def test_status_without_a_service(log, operator, connection, versions):  # noqa: ARG001 - the connection clears away afterwards
     """Postgres and the log are enough; that nobody works is what is said."""
-    assert (await operator.run("status"))[:2] == (0, "there are no books here; start the ledger once, or `pulka ledger rebuild`\n")
+    assert (await operator.run("status"))[:2] == (0, "the ledger has no tables here yet; start it once, or run `pulka ledger rebuild`\n")
     await PlayedTable(log, 1).play(deals=1)
     await operator.told("rebuild")
     (now,) = (await operator.told("status"))["versions"]
