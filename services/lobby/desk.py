@@ -1,4 +1,4 @@
-"""What the lobby's handlers work with once the service has started."""
+"""What the lobby's handlers use once the service has started."""
 
 from __future__ import annotations
 

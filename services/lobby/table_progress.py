@@ -1,4 +1,4 @@
-"""How tables fare once their pulka has begun: folded from the tables' own log, so that lobby and table cannot disagree.
+"""The state of tables once their pulka has begun: folded from the tables' own log, so that lobby and table cannot disagree.
 
 A pulka's status only rises (`playing`, `over`, perhaps `annulled`; or `refused`), and a row takes the higher of two ranks. So the order of
 arrival does not matter, a commit may come twice, two processes may write at once, and neither a lease nor a transaction a commit is needed:

@@ -1,4 +1,4 @@
-"""The short way of moves: nearly all requests to a table are moves in good order, and those need little of what a framework does.
+"""The fast path of moves: nearly all requests to a table are valid moves, and those need little of what a framework does.
 
 Only a request of the usual form is answered here, by the same guards and the same function as on the long way. One that is unusual in any
 way (a query, a body in pieces, a header that comes twice) or whose body is no move goes the long way, which knows what to say. No guard has

@@ -1,4 +1,4 @@
-"""What every move passes before it is decided: one ordered list of guards, run by the framework's route and by the short way alike.
+"""What every move passes before it is decided: one ordered list of guards, run by the framework's route and by the fast path alike.
 
 A guard looks at a request as `Asked` shows it, and raises the `Problem` that the request is answered with; what it learns it writes down
 there. A new one belongs into `Desk.further`, or into `move_guards` when no table can do without it, and both ways obey it.

@@ -1,4 +1,4 @@
-"""Outages of ours, and what a turn gets back for them: in the sweep that ends it, in the view and in the stream, by one sum.
+"""The service's outages, and the time that a turn gets back for them: in the sweep that ends it, in the view and in the stream, by one sum.
 
 They are written down in Postgres once, by whoever sweeps, and struck out when a clock that was ahead had made them up. Every instance reads
 them again with every sweep, whether it leads or stands by.

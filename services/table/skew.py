@@ -1,4 +1,4 @@
-"""A wall clock that was ahead: the log keeps its times, which never go back, and no turn may wait until the wall clock has them again.
+"""A wall clock that was ahead: the log keeps its times, which never go back, and no turn may wait until the wall clock catches up.
 
 A turn whose beginning still lies in the future was written by a clock that was ahead. It is taken to have begun when it was first looked
 at, and lasts as long as agreed from there.

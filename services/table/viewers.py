@@ -1,4 +1,4 @@
-"""From which seat somebody looks at a table, and how late: the table's own terms, for view, stream and history alike."""
+"""From which seat a viewer looks at a table, and with what delay: the table's own terms, for view, stream and history alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many of something, as it is said."""
+"""A number with its noun, singular or plural."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Under whom the servers run. Postgres refuses to run as root, so root needs somebody else.
+"""Which account the servers run under. Postgres refuses to run as root, so root needs somebody else.
 
 An ordinary user runs them under their own account. Root, in this order: itself, in a user namespace where it is called nobody (files
 stay root's and no account is needed); else the account nobody; else the owner of the closed folder that HOME lies in (root in

@@ -1,4 +1,4 @@
-"""How much the log may still take: what its volume has free, less what must stay free beside it."""
+"""How much the log may still grow: the free space of its volume, less what must stay free."""
 
 from __future__ import annotations
 

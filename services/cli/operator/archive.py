@@ -1,4 +1,4 @@
-"""`pulka archive`: settled tables move to files and out of the log; what lies there, and whether it holds."""
+"""`pulka archive`: move settled tables out of the log to files, list the archive, and verify it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pulka audit`: whether the log and the books are what they claim to be. Needs the two servers, no key and no home."""
+"""`pulka audit`: check the log and the ledger's rows against each other. Needs NATS and Postgres, no key and no home."""
 
 from __future__ import annotations
 

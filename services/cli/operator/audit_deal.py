@@ -1,4 +1,4 @@
-"""`pulka audit deal`: a revealed deal shuffled, cut and dealt once more, from what the log says of it."""
+"""`pulka audit deal`: shuffle, cut and deal a revealed deal again from the seeds in the log."""
 
 from __future__ import annotations
 

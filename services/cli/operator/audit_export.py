@@ -1,4 +1,4 @@
-"""`pulka audit export`: tables as a file that a stranger can check with `deploy/verify/verify.py`."""
+"""`pulka audit export`: write tables to a file that an outsider can check with `deploy/verify/verify.py`."""
 
 from __future__ import annotations
 

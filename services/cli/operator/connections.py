@@ -1,4 +1,4 @@
-"""Where the log and the database are: as the variables say, else those of the `pulka up` that runs in PULKA_HOME."""
+"""Which NATS and Postgres the commands use: those of the settings, else those of the `pulka up` that runs in PULKA_HOME."""
 
 from __future__ import annotations
 

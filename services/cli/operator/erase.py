@@ -1,4 +1,4 @@
-"""`pulka erase`: make what is known of a person unreadable, for ever, in every copy of the log."""
+"""`pulka erase`: make a person's data unreadable for ever, in every copy of the log."""
 
 from __future__ import annotations
 

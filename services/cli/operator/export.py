@@ -1,4 +1,4 @@
-"""`pulka export`: carry the books away, from a server or straight from the database; what was interrupted is gone on with."""
+"""`pulka export`: export the ledger's rows from a server or straight from the database; an interrupted export can resume."""
 
 from __future__ import annotations
 

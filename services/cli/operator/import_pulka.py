@@ -1,4 +1,4 @@
-"""`pulka import`: a pulka that was played elsewhere, as a scorer wrote it down, comes into the club's books."""
+"""`pulka import`: import a pulka that was played elsewhere, from a scorer's file."""
 
 from __future__ import annotations
 

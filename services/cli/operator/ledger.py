@@ -1,4 +1,4 @@
-"""`pulka ledger`: the operator's commands for the books."""
+"""`pulka ledger`: the operator's commands for the ledger's read tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pulka ledger parked`, `retry`, `skip`: tables whose commits could not be read into the books. Needs the two servers and no key."""
+"""`pulka ledger parked`, `retry`, `skip`: tables whose commits the ledger could not apply. Needs NATS and Postgres, no key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pulka settings`: what can be set, and what is."""
+"""`pulka settings`: list every setting and its current value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pulka ledger rebuild`, `status`, `drop`: the versions of the books. Needs the two servers, no key, and no service that runs."""
+"""`pulka ledger rebuild`, `status`, `drop`: the versions of the ledger's rows. Needs NATS and Postgres, no key, and no running service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a connection may ask of us: so many bytes of a request's head, so many seconds for all of it, so many to take what we send.
+"""Limits of a connection: bytes of a request's head, seconds to send all of it, and seconds to take the answer.
 
 uvicorn bounds none of them, so one client could fill the memory with a header that never ends, or hold sockets for ever by silence.
 """

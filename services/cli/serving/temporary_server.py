@@ -1,4 +1,4 @@
-"""A `pulka up` of one's own for a while: in a temporary folder, on a free port, gone with whoever started it."""
+"""A temporary `pulka up`: in a temporary folder, on a free port, stopped together with the process that started it."""
 
 from __future__ import annotations
 

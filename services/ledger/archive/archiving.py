@@ -1,4 +1,4 @@
-"""Moving a settled table to the archive: written, read back, marked, told, and only then taken out of the log.
+"""Moving a settled table to the archive: write it, read it back, mark it, record the file, and only then purge the log.
 
 1. Its commits are verified, as everybody can, and held against the books; the last of them must be in a signed checkpoint, where any was
 ever signed. 2. They are written to a file of their own, with that proof; it is synced and read back. 3. `PulkaArchived` is appended to the

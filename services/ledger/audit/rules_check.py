@@ -1,4 +1,4 @@
-"""Every event once more from the moves: the rules decide again what the log says they decided, from the cut to the settlement.
+"""Recompute every event from the moves: the rules decide again, from the cut to the settlement, and the log must agree.
 
 Cards are those of `DealRevealed`; what is not revealed yet is left alone.
 """

@@ -1,4 +1,4 @@
-"""What players are called, asked of the lobby at the moment of an answer and kept nowhere: the books themselves know nobody's name.
+"""Players' names, fetched from the lobby for each answer and stored nowhere: the ledger itself holds no names.
 
 So a name is in no row, no digest, no log line and no cache of the ledger's, and one that was erased is gone from the next answer on.
 """

@@ -1,4 +1,4 @@
-"""Reading the books: a small pool of connections, each read as of one moment, of one version, and with a deadline."""
+"""Reading the ledger's rows: a small pool of connections, each read as of one moment, of one version, and with a deadline."""
 
 from __future__ import annotations
 

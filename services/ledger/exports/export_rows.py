@@ -1,4 +1,4 @@
-"""What can be carried away whole: entries of the sheets, deal records, score files, statement lines, and the double entry (`money_rows`);
+"""What can be exported whole: entries of the sheets, deal records, score files, statement lines, and the double entry (`money_rows`);
 part after part, as of one moment.
 
 A place says how far a reader has got and up to which commit of each stream they read. A row says what that commit left: what

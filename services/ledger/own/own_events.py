@@ -1,4 +1,4 @@
-"""The ledger's own events: what was done to the books, appended to the log as any other decision, so that it outlives the database."""
+"""The ledger's own events: what was done to its rows, appended to the log like any other decision, so that it outlives the database."""
 
 from __future__ import annotations
 

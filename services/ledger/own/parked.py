@@ -1,4 +1,4 @@
-"""Tables whose commits could not be read into the books: the log's record of them, the list, and how an order about them is given."""
+"""Tables whose commits could not be applied: the log's record of them, the list, and how an operator gives an order about them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the log is told of a switch of versions."""
+"""The event that records a switch of versions."""
 
 from __future__ import annotations
 

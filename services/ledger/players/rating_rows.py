@@ -1,4 +1,4 @@
-"""The rows of the ratings: a second stage behind the books, since a rating crosses tables and partitions.
+"""The rows of the ratings: a second stage after the ledger's other rows, since a rating crosses tables and partitions.
 
 `pulka_results` marks in `ratings_due` from which pulka on ratings are due; `recompute` computes from the earliest of these on and
 overwrites what stood there. Done, the rows are the same bytes as a computation from nothing, in whatever order results, corrections and

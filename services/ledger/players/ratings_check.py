@@ -1,4 +1,4 @@
-"""Are the rows of the ratings what the results make? Computed once more, from nothing, and compared row by row; it only reads."""
+"""Are the rows of the ratings what the results make? Recomputed from scratch and compared row by row; it only reads."""
 
 from __future__ import annotations
 

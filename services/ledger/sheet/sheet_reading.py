@@ -1,4 +1,4 @@
-"""What a reader of the sheet wants to have: which form, by `Accept`, and which language, by `lang` or `Accept-Language`."""
+"""What a reader of the sheet asks for: which form, by `Accept`, and which language, by `lang` or `Accept-Language`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may read a table's books, and how late: the table's own terms, the same ones that its view and its stream hold to."""
+"""Who may read a table's rows, and with what delay: the table's own terms, the same ones that its view and its stream hold to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of parked commits, told where it outlives the database: the log."""
+"""What becomes of parked commits, recorded where it outlives the database: the log."""
 
 from __future__ import annotations
 
