@@ -64,9 +64,9 @@ FOLDER = click.Path(path_type=Path, file_okay=False, exists=True)
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 @click.pass_context
 def archive(ctx: click.Context, days: int | None, folder: Path | None, name: str, *, elsewhere: bool, dry_run: bool, as_json: bool) -> None:
-    """Move settled tables older than DAYS to files in DIR, and out of the log; finish what an interrupted run has begun.
+    """Move settled tables older than DAYS out of the log to files in DIR; finish an interrupted run.
 
-    Needs the ledger to be running, and the log's user that may purge: PULKA_NATS_OPERATOR_URL, or the keys of PULKA_HOME. Exit status 1
+    Needs a running ledger and a NATS user that may purge: PULKA_NATS_OPERATOR_URL, or the keys of PULKA_HOME. Exit status 1
     when a table had to be left in the log.
     """
     if ctx.invoked_subcommand is not None:
@@ -132,7 +132,7 @@ def list_command(folder: Path, *, as_json: bool) -> None:
 def verify(folder: Path, *, files_only: bool, as_json: bool) -> None:
     """Verify every table in DIR: bytes, hashes, deals, rules. With a log, check also that every file is there, unchanged.
 
-    Exit status 1 when something is wrong; 2 when the log knows none of these tables, since it is another club's then.
+    Exit status 1 when something is wrong; 2 when the log knows none of these tables, since it then belongs to another club.
     """
     settings = completed(read_settings(os.environ))
     log_to(sys.stderr, "warning")

@@ -56,7 +56,7 @@ class Outcome(msgspec.Struct):
 
 @click.group()
 def audit() -> None:
-    """Check the log: hashes, deals, rules, and the rows made from them; sign what it holds, and hand it out to be checked."""
+    """Check the log: hashes, deals, rules, and the rows made from them; sign checkpoints, and export tables for outsiders to check."""
 
 
 for command in (checkpoint, deal, export):

@@ -34,7 +34,7 @@ def checkpoint(out: Path | None, *, as_json: bool) -> None:
     """Sign the heads of all tables now, with the key of PULKA_SIGNING_KEY_FILE or of HOME/keys.
 
     Keep the file of --out somewhere else: `pulka audit verify --against FILE` tells what was changed since. Exit status 1 when the log
-    is broken or is not what the books have read; then nothing is signed.
+    is broken or differs from what the ledger has read; then nothing is signed.
     """
     if out is not None:
         _require_room(out)

@@ -24,9 +24,9 @@ FAILED = 1  # exit status: it was dealt otherwise than promised
 @click.argument("number", metavar="N", type=click.IntRange(min=1))
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def deal(table_id: str, number: int, *, as_json: bool) -> None:
-    """Deal N of TABLE again: the server's promise, the seeds, the cut, and the cards that follow from them.
+    """Recompute deal N of TABLE: the server's commitment, the seeds, the cut, and the cards that follow from them.
 
-    Exit status 1 when the cards or the promise are others; 2 when there is no such deal or it is not revealed yet.
+    Exit status 1 when the cards or the commitment differ; 2 when there is no such deal or it is not revealed yet.
     """
     require_id(table_id)
     found = asyncio.run(_found(audit_settings(), table_id, number))

@@ -31,7 +31,7 @@ ABSENT: Final = 404
 def erase(player: str, url: str | None, home: Path | None, *, yes: bool, as_json: bool) -> None:
     """Erase PLAYER (an id): destroy the key of the personal data, and prove it in the log.
 
-    Games, scores and the audit stay; nobody can tell any more whose they are. Needs the master keys of the server's home.
+    Games, scores and the audit stay; nobody can tell whose they were. Needs the master keys of the server's home.
     """
     settings = read_settings(os.environ)
     if home is not None:

@@ -71,7 +71,7 @@ def export(  # noqa: PLR0913 - a parameter an option
 ) -> None:
     """Write all WHAT: sheet entries, deal records, score files, statement lines, or the double entry.
 
-    A file appears under its name when it is whole; until then FILE.part holds what is there, and --resume goes on with it.
+    A file appears under its name when it is whole; until then FILE.part holds what is there, and --resume continues it.
     """
     settings = read_settings(os.environ)
     if out is None and (resume or as_json):

@@ -46,7 +46,7 @@ def import_command(  # noqa: PLR0913 - a parameter an option
     """Import the pulka in FILE ("-": standard input), a score file as `pulka score` reads it.
 
     It gets a table of its own, with sheet, deals and settlement, marked as imported; it changes no rating. Needs the master keys of the
-    server's home. Exit status 1: it was imported before, and annulled since.
+    server's home. Exit status 1: this pulka was imported before and annulled since.
     """
     if NAME.fullmatch(name) is None:
         raise click.BadParameter(BAD_NAME, param_hint="--name")

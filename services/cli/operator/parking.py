@@ -56,7 +56,7 @@ def parked(*, as_json: bool) -> None:
 @click.option("--by", "author", metavar="NAME", help="Who asks.  [default: the user's name]")
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def retry(table_id: str | None, author: str | None, *, every: bool, as_json: bool) -> None:
-    """Apply what is parked of TABLE, all of it or nothing. Run it after the program was mended.
+    """Apply the parked commits of TABLE, all or none. Run it after you have installed a fixed program.
 
     Exit status 1 when something is still parked.
     """
@@ -80,7 +80,7 @@ def retry(table_id: str | None, author: str | None, *, every: bool, as_json: boo
 @click.option("--by", "author", metavar="NAME", help="Who decides; recorded in the log.  [default: the user's name]")
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def skip(table_id: str, why: str, author: str | None, *, as_json: bool) -> None:
-    """Leave the first parked commit of TABLE out of the books for good, and apply the rest.
+    """Leave the first parked commit of TABLE out of the ledger for good, and apply the rest.
 
     The commit stays in the log, every rebuild leaves it out, and `pulka audit verify` tells who left it out and why. Exit status 1 when
     the rest is still parked.

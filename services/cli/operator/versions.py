@@ -55,7 +55,7 @@ NAMES: Final = (*(view.__name__.rpartition(".")[2] for view in VIEWS), RATING)  
 @click.option("--by", "author", metavar="NAME", help="Who orders it; recorded in the log.  [default: the user of the operating system]")
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
-    """Fill the next version of the books from the log, beside the one that is read, then switch readers to it.
+    """Fill a new version of the ledger's rows from the log, beside the one that is read, then switch readers to it.
 
     People may play meanwhile. All views are rebuilt together, since they share rows, so VIEW only has to be one of them. The version before
     stays, and older ones are dropped. One that was read a few seconds ago stays until the next rebuild. VIEW `rating` is computed from the
@@ -90,7 +90,7 @@ def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
 @click.option("--streams", is_flag=True, help="Show each stream of each version, with who works on it.")
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object, with the streams.")
 def status(*, streams: bool, as_json: bool) -> None:
-    """Show every version of the books: where it is, how far behind the log, what is parked, who works on it, what is wrong."""
+    """Show every version of the ledger's rows: its position, its lag, what is parked, who works on it, what is wrong."""
     settings = _settings()
     found: list[Report] = _run(settings, lambda: _reported(settings))
     if as_json:
@@ -103,7 +103,7 @@ def status(*, streams: bool, as_json: bool) -> None:
 @click.argument("version", type=click.IntRange(1, 2**31 - 1))
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def drop(version: int, *, as_json: bool) -> None:
-    """Drop the rows of VERSION, which readers have left or which was left half filled."""
+    """Drop the rows of a VERSION that nobody reads any more or that was left half filled."""
     settings = _settings()
     _run(settings, lambda: _dropped(settings, version))
     if as_json:

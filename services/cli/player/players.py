@@ -33,7 +33,7 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Answer with one 
 @URL
 @AS_JSON
 def stats(player: str, convention: str | None, players: int | None, url: str | None, *, as_json: bool) -> None:
-    """Show the deals of PLAYER (an id) in figures, and what PLAYER is rated at."""
+    """Show the deals of PLAYER (an id) in figures, and PLAYER's rating."""
     path = f"/v1/ledger/players/{quote(player, safe='')}"
     figures = _asked(url, f"{path}/stats", convention=convention, players=players)
     rated = _asked(url, f"{path}/ratings", limit=1)["rating"]
@@ -71,7 +71,7 @@ def stats(player: str, convention: str | None, players: int | None, url: str | N
 def standings(
     by: str, convention: str | None, players: int | None, limit: int, url: str | None, *, provisional: bool, as_json: bool
 ) -> None:
-    """Show the standings, by rating or by the whists won in all."""
+    """Show the standings, by rating or by total whists won."""
     flag = "true" if provisional else None
     answer = _asked(url, "/v1/ledger/standings", by=by, provisional=flag, convention=convention, players=players, limit=limit)
     if as_json:

@@ -15,7 +15,7 @@ from shared.rules.score_files.deal_record import ReplayRefused, replay_document
 def replay(file: str, *, lines: bool, as_json: bool) -> None:  # noqa: ARG001 - every command takes --json
     """Replay the deal record in FILE (- for standard input): the seat on turn, its legal moves, tricks, events, the score at the end.
 
-    Answers by one JSON object. Exit status 1: the rules refuse a move, which is named on standard error; 2: a record that
+    Answers with one JSON object. Exit status 1: the rules refuse a move, which is named on standard error; 2: a record that
     cannot be read.
     """
     (answer_lines if lines else answer_one)(file, _replayed)

@@ -24,7 +24,7 @@ def score(file: str, lang: str, *, lines: bool, explain: bool, as_json: bool) ->
 
     `pulka sheet FILE` draws it.
 
-    Answers by one JSON object, with --explain by plain text. Exit status 1: a deal after the pulka's end; 2: a file that
+    Answers with one JSON object, or with plain text for --explain. Exit status 1: a deal after the pulka's end; 2: a file that
     cannot be read, with the place of what is wrong on standard error.
     """
     if not explain:

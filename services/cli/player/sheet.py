@@ -39,7 +39,7 @@ def sheet(  # noqa: PLR0913 - a parameter an option
 ) -> None:
     """Draw the pulka of a TABLE, or of a score FILE (- for standard input), with its running totals.
 
-    In the terminal earlier totals are struck through, the last one stands; what has no room gives way to "…".
+    In the terminal earlier totals are struck through and the last one stands; totals without room become "…".
     """
     language = cast("Lang", lang)
     if svg is not None and svg == html:

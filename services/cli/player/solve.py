@@ -15,6 +15,6 @@ from shared.rules.open_cards.document import solve_document
 def solve(file: str, *, lines: bool, as_json: bool) -> None:  # noqa: ARG001 - every command takes --json
     """Solve the position in FILE (- for standard input): the tricks when everybody sees all cards and plays best, and one such line.
 
-    Answers by one JSON object. Exit status 2: a file that cannot be read, with the place of what is wrong on standard error.
+    Answers with one JSON object. Exit status 2: a file that cannot be read, with the place of what is wrong on standard error.
     """
     (answer_lines if lines else answer_one)(file, solve_document)

@@ -31,8 +31,8 @@ CARRIED: Final = ("recorded", "corrections", "annulled")  # of a table's sheet; 
 def whatif(source: str, convention: str, url: str | None, token: str | None, lang: str, *, as_json: bool) -> None:
     """Score the deals of a TABLE, or of a score FILE (- for standard input), under another convention.
 
-    Each entry stands beside what was written; then sheet and settlement there, and when the pulka would have ended. What the other
-    convention does not have is not guessed at: such a deal says why it cannot be scored.
+    Each entry stands beside what was written; then sheet and settlement there, and when the pulka would have ended. A deal that the
+    other convention cannot score says why.
     """
     found = source_named(source, url, token)
     said, other = read_convention(convention, found.pulka.target, found.pulka.convention.version)

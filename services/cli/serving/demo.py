@@ -47,7 +47,7 @@ def demo(url: str | None, players: str, convention: str, target: int, pulkas: in
     """Play whole pulkas with built-in players through the HTTP API; show sheet, settlement and the verdict of the audit.
 
     Without --url it starts a server of its own in a temporary folder and stops it at the end. A preset that is played to a time ends by
-    --target here. At a club its tables count in no rating and no standing.
+    --target here. At a club's server its tables count in no rating and no standing.
     """
     if url is not None and not url.startswith(("http://", "https://")):
         raise click.BadParameter("begins with http:// or https://", param_hint="--url")

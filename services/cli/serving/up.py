@@ -27,9 +27,9 @@ from shared.web.settings import Settings, home_of, read_settings
 def up(home: Path | None, port: int | None, host: str | None, *, servers_only: bool, as_json: bool) -> None:
     """Start NATS, Postgres, all services and the bot host under one port.
 
-    Ready is one line on standard output: the address, with --servers-only that of Postgres. With PULKA_NATS_URL or
+    When ready it prints one line: its address, or with --servers-only that of Postgres. With PULKA_NATS_URL or
     PULKA_POSTGRES_DSN those servers are used instead.
-    Stopped by Ctrl-C or SIGTERM; started again with the same home, it goes on where it was.
+    Stop it with Ctrl-C or SIGTERM; started again with the same home, it goes on where it was.
     """
     settings = _with_options(read_settings(os.environ), home, port, host)
     if servers_only:
