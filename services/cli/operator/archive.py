@@ -182,7 +182,7 @@ async def _archiver(settings: Settings, folder: Path, author: str, *, elsewhere:
             connection = await books_of(settings)
             try:
                 if not await versions.alone(connection):  # whoever fills a version reads what we take out of the log
-                    raise CannotStart("another `pulka archive` is under way, or the books are being written anew (`pulka ledger status`)")
+                    raise CannotStart("another `pulka archive` is under way, or a rebuild is running (see `pulka ledger status`)")
                 own = OwnEvents(log)
                 told = await told_archived(own)
                 if not told and (found := await belonging(log, folder, told)).elsewhere:
@@ -190,7 +190,7 @@ async def _archiver(settings: Settings, folder: Path, author: str, *, elsewhere:
                 away = [] if elsewhere else archive_files.not_there(folder, told)
                 if away:
                     raise CannotStart(
-                        f"{len(away)} archived tables, the first {away[0]}, have no file in {folder}; take theirs, or say --elsewhere"
+                        f"{len(away)} archived tables, the first {away[0]}, have no file in {folder}; choose theirs, or give --elsewhere"
                     )
                 _require_writable(folder, make=writes)
                 yield Archiver(log, connection, own, Proofs(settings.namespace), folder, author=author, clock=now_ms)
@@ -250,7 +250,7 @@ def _require_writable(folder: Path, *, make: bool) -> None:
         archive_files.require_room(folder, make=make)
     except OSError as wrong:
         raise CannotStart(
-            f"{wrong.filename or folder} cannot be written ({wrong.strerror}), so nothing was archived: mend that, or choose another --to"
+            f"{wrong.filename or folder} cannot be written ({wrong.strerror}), so nothing was archived: fix that, or choose another --to"
         ) from wrong
 
 
@@ -349,7 +349,7 @@ async def _told_by_the_log(settings: Settings, folder: Path) -> tuple[dict[str, 
     finally:
         await log.close()
     if found.elsewhere:
-        raise CannotStart(f"{_not_of(settings, folder, found)}: set {variable('nats_url')} to the log that they left, or say --files-only")
+        raise CannotStart(f"{_not_of(settings, folder, found)}: set {variable('nats_url')} to the log they came from, or give --files-only")
     return told, found.strangers
 
 

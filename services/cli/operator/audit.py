@@ -100,7 +100,7 @@ def _read(path: Path) -> KeptCheckpoint:
     except Malformed as wrong:
         raise CannotStart(str(wrong)) from None
     except msgspec.DecodeError as wrong:
-        raise CannotStart(f"{path} is no checkpoint's file: {wrong}") from None
+        raise CannotStart(f"{path} is not a checkpoint file: {wrong}") from None
 
 
 def _told(outcome: Outcome, *, single: bool) -> Verdict:

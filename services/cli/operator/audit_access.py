@@ -45,9 +45,9 @@ def audit_settings() -> Settings:
 
 
 def require_id(table_id: str) -> None:
-    """Raises `CannotStart` for what is no table's id."""
+    """Raises `CannotStart` for what is not a table's id."""
     if not is_id(table_id):
-        raise CannotStart(f"{table_id!r} is no table's id")
+        raise CannotStart(f"{table_id!r} is not a table's id")
 
 
 @asynccontextmanager

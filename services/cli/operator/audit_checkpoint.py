@@ -64,7 +64,7 @@ def _say(signed: Signed, out: Path | None, *, as_json: bool) -> None:
 def _require_room(out: Path) -> None:
     """Raises `CannotStart` unless a new file can be made there: what is signed cannot be taken back."""
     if out.exists():
-        raise CannotStart(f"{out} exists; a kept checkpoint is not written over")
+        raise CannotStart(f"{out} exists; a checkpoint never overwrites a file")
     if not out.parent.is_dir():
         raise CannotStart(f"{out.parent} is no folder")
     if not os.access(out.parent, os.W_OK | os.X_OK):

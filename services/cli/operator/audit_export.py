@@ -46,7 +46,7 @@ def export(what: tuple[str, ...], *, every: bool, private: bool, as_json: bool) 
     if not every:
         require_id(what[0])
     if path.exists():
-        raise CannotStart(f"{path} exists; an export is not written over anything")
+        raise CannotStart(f"{path} exists; an export never overwrites a file")
     try:
         told = asyncio.run(_exported(settings, path, None if every else what[0], private=private))
     except BaseException:

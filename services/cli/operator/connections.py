@@ -99,7 +99,7 @@ def told_in_words(settings: Settings) -> Iterator[None]:
     except LogError as wrong:
         raise ServersUnreachable(f"NATS at {masked(settings.nats_url)}: {wrong}") from wrong
     except NoBooks:
-        raise CannotStart("no books that this program can read are here: see `pulka ledger status`") from None
+        raise CannotStart("the database has no rows that this program can read: see `pulka ledger status`") from None
     except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
         raise CannotStart(NO_BOOKS) from None
     except _AWAY as wrong:

@@ -54,7 +54,7 @@ def _ask(player: str) -> None:
         click.echo(err=True)
         agreed = False
     if not agreed:
-        raise CannotStart("not erased; --yes does not ask")
+        raise CannotStart("not erased; give --yes to erase without a question")
 
 
 def _erased(url: str, player: str, token: str) -> dict[str, Any]:

@@ -147,11 +147,11 @@ def _require_free(out: Path, *, resume: bool) -> None:
         raise click.BadParameter(f"{out.parent} is no folder", param_hint="--out")
     for path in (out, out.with_name(out.name + PARTIAL), out.with_name(out.name + FINISHED)):
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
-            raise CannotStart(f"{path} is no regular file; an export is not written there")
+            raise CannotStart(f"{path} is not a regular file; choose another --out")
     if out.exists():
         left = out.with_name(out.name + PARTIAL).exists()  # the whole file took its name, and its part was not removed yet
         told = f"; if it is that export, whole, {out.name + PARTIAL} can go" if resume and left else ""
-        raise CannotStart(f"{out} exists; an export is not written over anything{told}")
+        raise CannotStart(f"{out} exists; an export never overwrites a file{told}")
 
 
 @contextmanager
@@ -244,7 +244,7 @@ def _left(partial: Path, what: What, player: str | None) -> tuple[str | None, in
             if control is None:
                 continue
             if control.export is not None and (control.export.get("what"), control.export.get("player")) != (what, player):
-                raise CannotStart(f"{partial} is of another export: {control.export}")
+                raise CannotStart(f"{partial} belongs to another export: {control.export}")
             if control.end is not None:
                 return None, 0, control.end["rows"]
             if control.place is not None:

@@ -108,7 +108,7 @@ def from_database(settings: Settings, what: What, player: str | None, *, names: 
         raise CannotStart(f"give --url, or set {variable('postgres_dsn')}; no `pulka up` with a Postgres runs in {home_of(settings)}")
 
     if names and not settings.lobby_url:
-        raise CannotStart(f"names are the lobby's: give --url, or set {variable('lobby_url')}")
+        raise CannotStart(f"the lobby has the names: give --url, or set {variable('lobby_url')}")
 
     async def fetch(cursor: str | None) -> AsyncGenerator[bytes, None]:
         known = LobbyNames(settings.lobby_url)
@@ -153,5 +153,5 @@ async def whole(fetch: Fetch, cursor: str | None) -> AsyncGenerator[bytes, None]
             broken = str(wrong)
         tries -= 1
         if not tries:
-            raise ServersUnreachable(f"the server went away in the middle ({broken}); what is there can be gone on with by --resume")
+            raise ServersUnreachable(f"the server went away in the middle ({broken}); run the command again with --resume")
         await asyncio.sleep(PAUSE)

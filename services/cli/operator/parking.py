@@ -98,7 +98,7 @@ def skip(table_id: str, why: str, author: str | None, *, as_json: bool) -> None:
 
 def _known(table_id: str | None) -> None:
     if table_id is not None and not is_id(table_id):
-        raise CannotStart(f"{table_id!r} is no table's id")
+        raise CannotStart(f"{table_id!r} is not a table's id")
 
 
 def _told(answer: dict[str, Any]) -> str:
@@ -166,7 +166,7 @@ async def _retried(settings: Settings, table_id: str | None, author: str) -> lis
 async def _skipped(settings: Settings, table_id: str, author: str, why: str) -> dict[str, Any]:
     async with _books(settings) as connection:
         if not await Versions(Books.name, settings.namespace).alone(connection):  # until the command ends
-            raise CannotStart("the books are being written anew, and would have what is left out; skip it once that is done")
+            raise CannotStart("a rebuild is running and would include this commit; skip it when the rebuild is done")
         found = [table for table in await parked_tables(connection) if table.table_id == table_id]
         if not found:
             return _answer(table_id, Outcome(reason="not_parked")) | {"skipped": None}

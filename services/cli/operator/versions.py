@@ -62,7 +62,7 @@ def rebuild(view: str | None, author: str | None, *, as_json: bool) -> None:
     other rows: naming it computes the ratings again, in the version that is read.
     """
     if view is not None and view not in NAMES:
-        raise CannotStart(f"there is no view {view!r}; the books have {', '.join(NAMES)}")
+        raise CannotStart(f"there is no view {view!r}; the views are {', '.join(NAMES)}")
     by = author_of(author)
     settings = _settings()
     if view == RATING:
@@ -214,7 +214,7 @@ def _run(settings: Settings, work: Callable[[], Coroutine[Any, Any, Any]]) -> An
             except asyncpg.LockNotAvailableError:
                 raise CannotBeDone("somebody is reading that version; try again") from None
             except RightLost as lost:
-                raise ServersUnreachable(f"{lost}; nothing was switched: order it again") from lost
+                raise ServersUnreachable(f"{lost}; nothing was switched: run the command again") from lost
     except AlreadyFilling as other:
         raise CannotBeDone(f"{other}; see `pulka ledger status`") from other
     except RefusedToRun as refused:

@@ -86,7 +86,7 @@ class _Heard:
         try:
             line = self._first.get(timeout=READY_SECONDS)
         except queue.Empty:
-            raise CannotStart(f"the demo's own server was not ready in {READY_SECONDS:.0f} s") from None
+            raise CannotStart(f"the demo's server was not ready in {READY_SECONDS:.0f} s") from None
         if line:
             return str(msgspec.json.decode(line)["url"])
         self._readers[1].join(STOP_SECONDS)

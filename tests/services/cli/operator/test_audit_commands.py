@@ -129,7 +129,7 @@ def test_a_checkpoint_is_signed_and_kept(club):
         TWO: len(OTHERS),
         HIDDEN: len(SECRETS),
     }
-    with pytest.raises(CannotStart, match="not written over"):
+    with pytest.raises(CannotStart, match="never overwrites a file"):
         club.run("checkpoint", "--out", kept)
     (club.folder / "home" / "keys").mkdir(parents=True)
     with pytest.raises(CannotStart, match="no signing key"):
@@ -209,7 +209,7 @@ def test_a_forged_checkpoint_is_named(club):
     assert judged(sign=club.key, number=3) == ["checkpoint_unknown"]
     for text in ("{}", "no json"):
         (club.folder / "forged").write_text(text)
-        with pytest.raises(CannotStart, match="no checkpoint's file"):
+        with pytest.raises(CannotStart, match="not a checkpoint file"):
             club.run("verify", "--against", club.folder / "forged")
     assert club.run("verify", "--key", "abc").exit_code == 2
 
@@ -254,7 +254,7 @@ def test_exports_for_strangers(club, tmp_path):
             assert {line.table for line in read_export(lines) if isinstance(line, ExportedTable)} == tables
         verdict = stranger.verify().check(str(path), key=club.key.public)
         assert (verdict["problems"], verdict["checkpoint"]["tables"]) == ([], len(tables))
-    with pytest.raises(CannotStart, match="not written over"):
+    with pytest.raises(CannotStart, match="never overwrites a file"):
         club.run("export", ONE, one)
     with pytest.raises(CannotStart, match="knows no table"):
         club.run("export", "3-" + "z" * 26, tmp_path / "none")

@@ -146,4 +146,4 @@ def test_nobody_is_erased_without_a_yes(tmp_path, answer):
     environment = {"PULKA_MASTER_KEYS_FILE": str(tmp_path / "master_keys")}
     found = CliRunner(env=environment).invoke(erase, ["P", "--url", "http://127.0.0.1:1"], input=answer)
     assert isinstance(found.exception, CannotStart)
-    assert (str(found.exception), found.exception.exit_code) == ("not erased; --yes does not ask", 2)
+    assert (str(found.exception), found.exception.exit_code) == ("not erased; give --yes to erase without a question", 2)

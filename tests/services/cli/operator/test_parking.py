@@ -115,7 +115,7 @@ async def test_a_commit_is_left_out_where_no_ledger_runs(log, shell, connection,
     assert await Versions(Books.name, shell.settings.namespace).alone(connection)  # as whoever fills a next version
     refused = await shell.run("skip", played.id, "--why", "torn page")
     assert (type(refused.exception), len(await left_out(connection))) == (CannotStart, 0)
-    assert "being written anew" in str(refused.exception)
+    assert "a rebuild is running" in str(refused.exception)
     await connection.execute("SELECT pg_advisory_unlock_all()")
     answer = await shell.answer(0, "skip", played.id, "--why", "  torn\n page ", "--by", "boris")
     assert answer == {"table_id": played.id, "skipped": 31, "applied": 0, "parked": 0, "revision": None, "reason": None}

@@ -245,7 +245,7 @@ async def test_a_folder_that_cannot_be_written_is_named_though_no_table_is_due(r
         refused = await run("--older-than", days, "--to", tmp_path / place, *dry)
         assert isinstance(refused.exception, CannotStart)
         assert (refused.exception.exit_code, str(wrong) in str(refused.exception)) == (2, True)
-        assert "nothing was archived: mend that, or choose another --to" in str(refused.exception)
+        assert "nothing was archived: fix that, or choose another --to" in str(refused.exception)
     assert [len(await log.read(table.address)) for table in played] == [len(table.commits) for table in played]
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [wrong]
 

@@ -141,7 +141,7 @@ async def test_nothing_is_written_over(played, command, tmp_path, behind):
         for more in ((), ("--resume",)):
             refused = await command("entries", "--out", out, *more)
             assert isinstance(refused.exception, CannotStart)
-            assert "no regular file" in str(refused.exception)
+            assert "not a regular file" in str(refused.exception)
         at.unlink()
     assert {path.name: path.read_text() for path in tmp_path.glob("[ft]*")} == {"target": "mine"}
     out.write_text("mine")
@@ -149,7 +149,7 @@ async def test_nothing_is_written_over(played, command, tmp_path, behind):
         refused = await command("entries", "--out", out, *more)
         assert isinstance(refused.exception, CannotStart)
         assert (refused.exception.exit_code, out.read_text(), [*tmp_path.glob("file.*")]) == (2, "mine", [])
-        assert str(refused.exception) == f"{out} exists; an export is not written over anything"
+        assert str(refused.exception) == f"{out} exists; an export never overwrites a file"
     (tmp_path / "file.part").write_text("")
     assert "file.part can go" in str((await command("entries", "--out", out, "--resume")).exception)
     assert "can go" not in str((await command("entries", "--out", out)).exception)
