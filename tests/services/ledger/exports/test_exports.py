@@ -246,7 +246,7 @@ async def test_one_player_s_results_are_as_they_stood_too(site, log):
 
 @pytest.mark.parametrize("what", WHATS[:4])  # the double entry begins when a pulka is over: see test_exported_money
 async def test_what_is_played_on_changes_nothing_below_the_mark(site, log, what):
-    """An export comes to the same bytes when the pulka is over and annulled, wherever in it the export was begun; the players keep the sheet.
+    """An export has the same bytes when the pulka is over and annulled, wherever in it the export was begun; the players keep the sheet.
 
     Begun at every seventh commit, and between deals.
     """
