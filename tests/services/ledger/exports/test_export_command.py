@@ -230,7 +230,7 @@ async def test_bad_usage_is_named(command, tmp_path):
     assert isinstance((await command("entries", "--out", tmp_path / "file", "--resume")).exception, CannotStart)
     no_books = await command("entries")
     assert isinstance(no_books.exception, CannotStart)
-    assert "no books" in str(no_books.exception)
+    assert "no rows" in str(no_books.exception)
     assert isinstance((await Command(PULKA_POSTGRES_DSN="")("entries")).exception, CannotStart)
     away = await Command(PULKA_POSTGRES_DSN="postgresql://nobody@127.0.0.1:1/none")("entries")
     assert isinstance(away.exception, ServersUnreachable)
