@@ -1,4 +1,4 @@
-"""A process that hosts a small service as `pulka serve` would: python -m tests.services.cli.hosted [TROUBLE].
+"""A process that hosts a small service as `pulka serve` would: python -m tests.services.cli.serving.hosted [TROUBLE].
 
 Writes what happens, a word a line. TROUBLE: `no_start` (start raises), `hang` (drain and stop never end), `slow_start`.
 """
@@ -57,6 +57,7 @@ class Hosted:
         @get("/stream")
         async def stream() -> Stream:
             async def lines():
+                say("asked")
                 yield "first\n"
                 await self.draining.wait()
                 yield "last\n"

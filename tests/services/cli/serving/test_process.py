@@ -60,7 +60,8 @@ def test_a_signal_stops_in_order(hosted, number):
     threads = [threading.Thread(target=ask, args=(path,)) for path in ("/finishes", "/stream")]
     for thread in threads:
         thread.start()
-    words_until(process, "asked")
+    for _ in threads:
+        words_until(process, "asked")  # both have arrived: a request that has not is refused by a stop, and rightly
     began = time.monotonic()
     process.send_signal(number)
     said = words_until(process, "ended")
