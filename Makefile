@@ -26,11 +26,11 @@ lint: setup
 
 # While one works: a good minute on two free cores. The tests that need no server and take no second each.
 check: lint
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not servers and not slow" $(TEST_ARGS)
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --max-worker-restart 0 -m "not servers and not slow" $(TEST_ARGS)
 
 # Two workers; a file's tests share a worker, so its servers are started once.
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile $(TEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0 $(TEST_ARGS)
 
 bench: setup
 	@exec $(BIN)/python deploy/benchmarks/bench.py
