@@ -91,7 +91,7 @@ def _of_a_pair(deal: Reckoning, pair: tuple[int, int], tricks: dict[int, int], o
         missing = school(tricks[first], tricks[second], owed)
     for seat, short in zip(pair, missing, strict=True):
         yield _shortage(deal, seat, short, "3.8.6")
-    if deal.convention.version == 1:
+    if deal.convention.version == 1 or not deal.outcome.infractions:
         return
     for place, seat in enumerate(pair):
         fined = [_duty(deal, tricks, one) if one == seat else tricks[one] for one in pair]
