@@ -24,7 +24,7 @@ lint: setup
 	$(BIN)/lint-imports
 	$(BIN)/python deploy/docs/sentences.py
 
-# While one works: a good minute on two free cores. The tests that need no server and take no second each.
+# While one works: under a minute on two free cores. The tests that need no server and take no half second each.
 check: lint
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --max-worker-restart 0 -m "not servers and not slow" $(TEST_ARGS)
 

@@ -31,6 +31,7 @@ TABLES = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)  # a pulka each, some 40 ms
 @given(**TABLES)
 def test_the_log_gives_back_what_was_decided(convention_players, lot):

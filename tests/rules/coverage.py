@@ -12,6 +12,7 @@ import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,6 +61,12 @@ def sources(*folders: str) -> Iterator[tuple[Path, str]]:
             yield path, path.read_text(encoding="utf-8")
 
 
+@cache
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of a file, made once: several questions are asked of each."""
+    return ast.parse(text)
+
+
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function of a file, methods and inner ones too."""
     for node in ast.walk(tree):
@@ -72,7 +79,7 @@ def tests() -> list[Test]:
     return [
         Test(path.relative_to(ROOT / "tests").as_posix(), node.name, named_after(node.name), cited(ast.get_docstring(node) or ""))
         for path, text in sources("tests")
-        for node in functions(ast.parse(text))
+        for node in functions(parsed(text))
         if node.name.startswith("test_")
     ]
 
@@ -105,7 +112,7 @@ def places_in_program() -> dict[str, set[str]]:
     """Where the program cites each rule: `file:function`, or the file alone for what stands outside of functions and classes."""
     found: dict[str, set[str]] = defaultdict(set)
     for path, text in sources("shared", "services"):
-        owner = _owners(ast.parse(text))
+        owner = _owners(parsed(text))
         name = path.relative_to(ROOT).as_posix().removeprefix("shared/rules/")
         for number, line in enumerate(text.splitlines(), 1):
             for rule in CITED.findall(line):

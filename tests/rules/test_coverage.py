@@ -59,7 +59,7 @@ def refusals() -> set[tuple[str, str]]:
     """Every `(code, rule)` that the rules refuse with, as far as both are written out."""
     found = set()
     for _, text in coverage.sources("shared/rules"):
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(coverage.parsed(text)):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Refused":
                 code, rule = node.args[:2]
                 rules = {one for one in strings(rule) if coverage.CITED.fullmatch(one)}
@@ -72,7 +72,7 @@ def rules_written() -> set[str]:
     alone: set[str] = set()
     for path, text in coverage.sources("shared/rules"):
         if path.name != "sources.py":  # it says where options come from and decides nothing
-            alone |= {one for one in strings(ast.parse(text)) if coverage.CITED.fullmatch(one)}
+            alone |= {one for one in strings(coverage.parsed(text)) if coverage.CITED.fullmatch(one)}
     return alone
 
 
@@ -82,7 +82,7 @@ def expected() -> list[set[str]]:
     for path, text in coverage.sources("tests/rules", "tests/services", "tests/journeys"):
         if path.name == "test_coverage.py":
             continue
-        tree = ast.parse(text)
+        tree = coverage.parsed(text)
         tables = {
             node.targets[0].id: set(strings(node))
             for node in tree.body

@@ -48,6 +48,7 @@ def test_a_member_named_twice_is_found(text, place):
     assert doubled(text) == doubled(text.encode()) == place
 
 
+@pytest.mark.slow
 @given(value=values, plain=st.booleans())
 def test_whatever_is_written_by_a_program_has_none(value, plain):
     """Colons, quotes and escapes in texts are no members."""

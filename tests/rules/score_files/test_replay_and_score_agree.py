@@ -187,6 +187,7 @@ def test_3_5_4_the_same_games_are_given_up(where):
         assert accepted(convention, won, told) == (said(won, Concede()) is not None)
 
 
+@pytest.mark.slow
 @many
 @given(tables, st.floats(0, 1), st.integers(0, 3))
 def test_what_the_table_scores_a_score_file_scores_alike(where, timid, in_row):

@@ -40,6 +40,7 @@ def test_a_worked_pulka_is_told_as_it_was_read(name: str) -> None:
     assert text(name) == (GOLDEN / name).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @given(pulkas(), CONVENTIONS, st.lists(st.sampled_from(INFRACTIONS), max_size=2), st.sampled_from([NAMES["ru"], None]))
 def test_no_latin_letter_is_left_in_russian(
     pulka: tuple[Convention, int | None, list[DealOutcome], Standing],

@@ -134,6 +134,7 @@ def test_help_and_surplus_lose_nothing(pulka: tuple[Convention, int | None, list
         standing = after
 
 
+@pytest.mark.slow
 @given(pulkas())
 def test_every_entry_has_a_rule_and_a_reason(pulka: tuple[Convention, int | None, list[DealOutcome], Standing]) -> None:
     """Entries are never zero, name a rule and a reason, whists are on somebody else, and their sum is the change of the sheet (4.2.1)."""
@@ -149,6 +150,7 @@ def test_every_entry_has_a_rule_and_a_reason(pulka: tuple[Convention, int | None
         standing = after
 
 
+@pytest.mark.slow
 @given(pulkas())
 def test_a_deal_as_a_document_scores_the_same(pulka: tuple[Convention, int | None, list[DealOutcome], Standing]) -> None:
     """What is exported of a deal reads back to the same entries."""

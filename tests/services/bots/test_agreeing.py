@@ -203,6 +203,7 @@ def low_deal(rng):
     return after(dealt_table(hands=tuple(map(" ".join, hands)), talon=" ".join(rest[20:])), f"misere pass pass {rest[20]}/{rest[21]}")
 
 
+@pytest.mark.slow
 def test_a_safe_misere_takes_nothing_whatever_the_others_play():
     """Who ducks under whatever lies there is not caught, when the hand was proved safe (3.6.1)."""
     rng, proved = random.Random(36), 0

@@ -59,6 +59,7 @@ def test_house_options_do_not_confuse_him(options):
         assert outcome_of(steps)["contract"]
 
 
+@pytest.mark.slow
 def test_he_plays_on_without_memory():
     """Somebody who has just come to the table, or whose bot host was restarted, knows only what lies there and still plays by the rules."""
     generator = random.Random(5)

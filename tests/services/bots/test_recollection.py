@@ -3,6 +3,7 @@
 import random
 
 import msgspec
+import pytest
 
 from services.bots.recollection import Memory
 from shared.rules.convention.options import PRESETS
@@ -35,6 +36,7 @@ def test_a_new_deal_wipes_it():
     assert memory == Memory(players=4, order=(3, 0, 1))
 
 
+@pytest.mark.slow
 def test_nobody_on_turn_is_told_to_wait():
     """`may_have_turn` is true for whoever is to act, after every commit of whole pulkas; in closed play for hardly anybody else."""
     for preset, players in (("sochi", 3), ("leningrad", 4), ("rostov", 4), ("sochi", 2), ("sochi", 5)):

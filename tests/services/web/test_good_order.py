@@ -152,6 +152,7 @@ async def test_head_where_nothing_can_be_got(client):
     assert (await client.head("/key")).status_code == 405
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "code"), [("GET", "unavailable"), ("POST", "outcome_unknown")])
 async def test_a_stop_answers_what_hangs(running, served, source, method, code):
     """F26: a request that is still under way when the process must end gets a problem document; of a command it says what to do."""

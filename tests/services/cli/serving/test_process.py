@@ -84,6 +84,7 @@ def test_a_service_that_hangs_does_not_keep_the_process(hosted):
     assert time.monotonic() - began < 4.0  # the limits add up to 2.8; the rest is for a busy machine
 
 
+@pytest.mark.slow
 def test_a_start_that_fails_stops_what_had_begun_and_gives_its_reason(hosted):
     """Nothing is said to be ready, the half started service is stopped, and the reason reaches the caller."""
     process = hosted("no_start")
@@ -91,6 +92,7 @@ def test_a_start_that_fails_stops_what_had_begun_and_gives_its_reason(hosted):
     assert process.wait() == 2
 
 
+@pytest.mark.slow
 def test_a_signal_ends_a_start_that_waits(hosted):
     """Ctrl-C while a service waits for a server ends it."""
     process = hosted("slow_start")

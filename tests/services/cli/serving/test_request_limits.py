@@ -97,6 +97,7 @@ async def test_a_request_that_is_never_whole(monkeypatch, begun):
         assert b"200 OK" not in await everything(reader)
 
 
+@pytest.mark.slow
 async def test_an_answer_that_takes_its_time(monkeypatch):
     """The limit ends with the request: an answer may take longer, and the connection serves the next one."""
     monkeypatch.setattr(request_limits, "REQUEST_SECONDS", SHORT)

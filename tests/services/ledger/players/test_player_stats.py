@@ -57,6 +57,7 @@ entries = some.lists(
 )
 
 
+@pytest.mark.slow
 @given(some.lists(entries, min_size=1, max_size=6), some.sampled_from(["sochi", "leningrad", "rostov"]), some.integers(1, 50))
 def test_4_2_14_the_whists_of_the_deals_sum_to_the_settlement(deals, preset, target):
     """What each deal changes in the settlement sums, exactly, to the settlement of the whole sheet, and each deal's to zero."""
@@ -72,6 +73,7 @@ def spread(values):
     return Sum("declarer", "6S", len(exact), sum(exact, Fraction()), sum((one * one for one in exact), Fraction()), 0, 0, 0, 0, 0)
 
 
+@pytest.mark.slow
 @given(some.lists(some.fractions(-50, 50, max_denominator=6), min_size=2, max_size=60))
 def test_the_interval_is_students_or_the_normal_one(values):
     """The 95 % interval is the mean and its standard error, by Student's t with less than 30 deals and 1.96 from then on."""
