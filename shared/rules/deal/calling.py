@@ -95,7 +95,7 @@ def _objection_to_here(setup: Setup, auction: Auction, seat: int) -> Refused | N
         return Refused("here_not_allowed", "3.6.4", "A misere has been outbid, so only a higher bid is allowed.")
     if auction.no_talon:
         return Refused("here_not_allowed", "3.6.4", '"Here" cannot hold a nine without the talon; only a higher bid is allowed (FN41).')
-    if LEVEL[auction.standing] < (lowest := lowest_after_dark_pass(setup, auction)):
+    if auction.dark_passed and LEVEL[auction.standing] < (lowest := lowest_after_dark_pass(setup, auction)):
         return Refused("bid_too_low", "3.3.19", f"After a pass in the dark the lowest bid is of level {lowest}.")
     if not _may_say_here(setup, auction, seat):
         return Refused("here_not_allowed", "3.3.8", _WHO_SAYS_HERE[setup.convention.here])
@@ -155,7 +155,7 @@ def _objection_to_game(setup: Setup, auction: Auction, seat: int, move: Bid) -> 
         return Refused("bid_too_low", "3.3.8", f"A bid must be higher than the last one, {standing}.")
     if auction.dark and standing == MISERE and not move.dark and LEVEL[bid] < TEN:
         return Refused("bid_too_low", "3.3.19", "Only a dark nine or an open ten outbids a dark misere.")
-    if (lowest := lowest_after_dark_pass(setup, auction)) and LEVEL[bid] < lowest:
+    if auction.dark_passed and LEVEL[bid] < (lowest := lowest_after_dark_pass(setup, auction)):
         return Refused("bid_too_low", "3.3.19", f"After a pass in the dark the lowest bid is of level {lowest}.")
     if setup.series.all_pass_in_row and LEVEL[bid] < exit_level(setup.convention, setup.series):
         return Refused("bid_too_low", "3.7.8", f"After all-pass the lowest bid is of level {exit_level(setup.convention, setup.series)}.")

@@ -16,14 +16,15 @@ from shared.rules.deal.ending import scored
 from shared.rules.deal.laying import catchers_laid, defenders_laid, is_checked
 from shared.rules.deal.play import begin
 from shared.rules.deal.position import Deal
-from shared.rules.deal.whist import next_word
 from shared.rules.deck.cards import CARD_NUMBER, CARDS, card_numbers, mask_of
 from shared.rules.deck.contract import GAMES, MISERE, RANK
+from shared.rules.deck.seats import defenders
 from shared.rules.language.deal_events import DealEvent
 from shared.rules.language.game_events import CardsDiscarded, ContractDeclared, GaveUpWithoutThree, TalonTaken
 from shared.rules.language.moves import Declare, Discard, WithoutThree
 from shared.rules.language.refusal import Refused
 from shared.rules.scoring.trick_game import may_give_up_without_three
+from shared.rules.scoring.whist_calls import FIRST
 
 DISCARDED = 2  # cards put away, as many as the talon had
 
@@ -47,10 +48,10 @@ def cards_discarded(deal: Deal, event: CardsDiscarded) -> Deal:
 
 def contract_declared(deal: Deal, event: ContractDeclared) -> Deal:
     """The left neighbour at play speaks first (3.8.1); a checked ten has no calls."""
-    named = replace(deal, game=replace(deal.game, contract=event.contract))
+    setup, named = deal.setup, replace(deal, game=replace(deal.game, contract=event.contract))
     if is_checked(named):
         return begin(named)
-    return replace(named, phase="whist", to_act=next_word(named.setup, named.game)[1])
+    return replace(named, phase="whist", to_act=defenders(setup.players, setup.dealer, deal.game.declarer)[FIRST])
 
 
 def gave_up_without_three(deal: Deal, _: GaveUpWithoutThree) -> Deal:

@@ -25,12 +25,16 @@ from shared.rules.scoring.whist_calls import DEALER, Asked, Next, letter
 
 def asked_on(setup: Setup, game: Game) -> Asked:
     """What the words are said on. Who was invited to share a misere has seen the declarer's hand (3.6.9)."""
-    return Asked(setup.convention, setup.players, game.contract, dark=game.dark, knows=game.looked == game.declarer)
+    return Asked(setup.convention, setup.players, game.contract, game.dark, game.looked == game.declarer)
 
 
 def next_word(setup: Setup, game: Game) -> tuple[Next, int]:
     """What follows the words said so far, and the seat it concerns, `NOBODY` when the contract counts as made, unplayed."""
-    what, speaker = whist_calls.next_word(asked_on(setup, game), game.history)
+    return _next_word(setup, game, asked_on(setup, game))
+
+
+def _next_word(setup: Setup, game: Game, asked: Asked) -> tuple[Next, int]:
+    what, speaker = whist_calls.next_word(asked, game.history)
     if what == "made":
         return what, NOBODY
     return what, setup.resting if speaker == DEALER else defenders(setup.players, setup.dealer, game.declarer)[speaker]
@@ -41,11 +45,15 @@ def next_word(setup: Setup, game: Game) -> tuple[Next, int]:
 
 def whist_called(deal: Deal, event: WhistCalled) -> Deal:
     """The next word, the whister's choice, or the play; `to_act` is nobody when the contract stands unplayed."""
+    return _said(deal, event, asked_on(deal.setup, deal.game))
+
+
+def _said(deal: Deal, event: WhistCalled, asked: Asked) -> Deal:
     setup, seat = deal.setup, event.seat
     calls = (*deal.game.calls[:seat], event.call, *deal.game.calls[seat + 1 :])
     history = deal.game.history + letter(event.call, of_dealer=seat == setup.resting)
     game = replace(deal.game, calls=calls, history=history, whister=NOBODY)
-    what, whom = next_word(setup, game)
+    what, whom = _next_word(setup, game, asked)
     match what:
         case "ask":
             return replace(deal, phase="whist", to_act=whom, game=game)
@@ -79,7 +87,7 @@ def decide_whist(deal: Deal, seat: int, move: Whist) -> tuple[DealEvent, ...] | 
     if refused is not None:
         return refused
     said = WhistCalled(seat, move.call)
-    after = whist_called(deal, said)
+    after = _said(deal, said, asked)
     if after.to_act is None:
         return said, scored(after)
     if after.game.whister == deal.setup.resting != NOBODY or (after.play is not None and deal.setup.has_dummy):

@@ -27,7 +27,7 @@ class GameResult(msgspec.Struct, frozen=True, gc=False):
     @property
     def undertricks(self) -> int:
         """Missing tricks that count, 0 when the game is made."""
-        return self.real + sum(more for _, more in self.fines)
+        return self.real + sum(more for _, more in self.fines) if self.fines else self.real
 
     @property
     def made(self) -> bool:
@@ -56,6 +56,8 @@ def game_result(outcome: DealOutcome) -> GameResult:
 def _with_fines(outcome: DealOutcome, margin: int) -> GameResult:
     """`margin` is overtricks, or minus undertricks. Overtricks are used up by fines of one trick first (3.4.9), but not by 3.9.18."""
     real, surplus = max(0, -margin), max(0, margin)
+    if not outcome.infractions:
+        return GameResult(real, surplus)
     fines: list[tuple[Infraction, int]] = []
     missing = real
     for infraction in outcome.infractions:
@@ -78,9 +80,11 @@ def _with_fines(outcome: DealOutcome, margin: int) -> GameResult:
 
 def lost_tricks(outcome: DealOutcome, seat: int) -> int:
     """Tricks that `seat` has lost by looking where they may not (3.9.11.2)."""
-    return sum(one.seat == seat for one in outcome.offences(*ONE_TRICK))
+    return sum(one.seat == seat for one in outcome.offences(*ONE_TRICK)) if outcome.infractions else 0
 
 
 def least_missing(outcome: DealOutcome, whister: int) -> int:
     """How many tricks a whister misses at the least, because they played with a wrong number of cards (3.9.18 examples 2 and 3)."""
+    if not outcome.infractions:
+        return 0
     return max((max(TWO, one.proved or 0) for one in outcome.offences("3.9.18") if one.seat == whister), default=0)

@@ -136,9 +136,11 @@ def takes_word(asked: Asked, what: Next, call: str) -> bool:
 
 def objection(asked: Asked, history: str, call: str) -> Refused | None:
     """Why whoever is asked after `history` may not say this; None if they may."""
-    if must_whist(asked.convention, asked.contract) and (call == "pass" or (call == "half" and asked.alone)):
+    if call == "whist":
+        return None
+    if must_whist(asked.convention, asked.contract) and (call == "pass" or asked.alone):
         return Refused("call_not_allowed", "3.8.9", "In this pulka six spades must be whisted (FN61).")
-    if call != "half":
+    if call == "pass":
         return None
     what, speaker = next_word(asked, history)
     if what == "ask" and speaker == DEALER:

@@ -70,7 +70,7 @@ def whister_shortages(deal: Reckoning, calls: Whisting, tricks: dict[int, int]) 
     if calls.kind == "dealer" and not dealer_answers(deal.convention):
         return
     together = sum(tricks.values()) - lost_tricks(deal.outcome, first)
-    yield _shortage(deal, first, max(0, owed - together), "3.8.12" if deal.whister_answers_half(first) else "3.8.11")
+    yield from _shortage(deal, first, max(0, owed - together), "3.8.12" if deal.whister_answers_half(first) else "3.8.11")
 
 
 def _school(deal: Reckoning, level: int) -> School:
@@ -90,7 +90,7 @@ def _of_a_pair(deal: Reckoning, pair: tuple[int, int], tricks: dict[int, int], o
     else:
         missing = school(tricks[first], tricks[second], owed)
     for seat, short in zip(pair, missing, strict=True):
-        yield _shortage(deal, seat, short, "3.8.6")
+        yield from _shortage(deal, seat, short, "3.8.6")
     if deal.convention.version == 1 or not deal.outcome.infractions:
         return
     for place, seat in enumerate(pair):
@@ -120,9 +120,12 @@ def _duty(deal: Reckoning, tricks: dict[int, int], seat: int) -> int:
     return tricks[seat] - lost_tricks(deal.outcome, seat)
 
 
-def _shortage(deal: Reckoning, seat: int, short: int, rule: str) -> Entry:
+def _shortage(deal: Reckoning, seat: int, short: int, rule: str) -> Iterator[Entry]:
     """The entry for `short` missing tricks, or for more where they played with a wrong number of cards (3.9.18)."""
-    least, price = least_missing(deal.outcome, seat), deal.whister_price(seat)
+    least = least_missing(deal.outcome, seat)
     if least > short:
-        return mountain(seat, least * price, "3.9.18", f"fine: {least} missing on whist at {price}")
-    return mountain(seat, short * price, rule, f"{short} missing on whist: {counted(short, price)}")
+        price = deal.whister_price(seat)
+        yield mountain(seat, least * price, "3.9.18", f"fine: {least} missing on whist at {price}")
+    elif short:
+        price = deal.whister_price(seat)
+        yield mountain(seat, short * price, rule, f"{short} missing on whist: {counted(short, price)}")
