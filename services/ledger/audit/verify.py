@@ -105,7 +105,7 @@ async def verify_table(
     """`{"verified", "commits", "head", "problems"}` of one table, as far as `last_revision` if that is given.
 
     `connection` has the ledger's schema as its search path; without one only the log is checked. `head` is the last commit's hash.
-    Each problem is `{"revision", "code", "message"}`. With a kept checkpoint the table must be as it was signed too. Raises `Unavailable`.
+    With a kept checkpoint the table must be as it was signed too.
     Each problem is `{"revision", "code", "message"}`; of an archived table that is not to be had `not_in_archive`. Raises `Unavailable`.
     """
     try:
