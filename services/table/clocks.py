@@ -234,7 +234,7 @@ class Clocks:
             self._made(await self._tables.start_deal(row.table_id, number, self._clock()))
             return soon
         credit = self._outages.credit(table.turn_began)
-        ahead = table.turn_began - self._skew.began(row.table_id, table.turn_revision, table.turn_began, now)
+        ahead = table.runs_since - self._skew.began(row.table_id, table.turn_revision, table.runs_since, now)
         ends_at = ends + credit - ahead
         if now < ends_at:
             return Look(min(ends_at, now + (LOOK_CLOSELY if ahead else LOOK_AGAIN)), loaded.revision, ends_at)
@@ -247,7 +247,7 @@ class Clocks:
         self._made(result)
         if ahead and isinstance(result, Committed):  # the next turn begins now, whatever the log calls this moment
             after = result.loaded.state
-            self._skew.began(row.table_id, after.turn_revision, after.turn_began, now)
+            self._skew.began(row.table_id, after.turn_revision, after.runs_since, now)
         return soon
 
     def _tell_broken(self, table_id: str, reason: str) -> None:

@@ -15,7 +15,7 @@ _LEEWAY: Final = 500  # milliseconds that instances' clocks may differ without a
 
 
 class _Began(msgspec.Struct, frozen=True):
-    """A turn by its revision and the time that the log has for its beginning, and when it was first looked at."""
+    """A turn by its revision and the time since which its clock runs by the log, and when it was first looked at."""
 
     revision: int
     at: int
@@ -31,7 +31,7 @@ class Skew:
         self._postgres = 0
 
     def began(self, table_id: str, revision: int, at: int, now: int) -> int:
-        """When turn `revision`, which began at `at` by the log, began by the clock that says `now`; all in milliseconds since 1970."""
+        """When turn `revision`, whose clock runs since `at` by the log, began by the clock that says `now`; milliseconds since 1970."""
         if at <= now + _LEEWAY:
             self._turns.pop(table_id, None)
             return at
@@ -64,6 +64,6 @@ class Skew:
         """For `/health`, in seconds: by how much this clock is ahead of that of Postgres (below zero: behind), and the log's newest times
         of this clock; only what is worth a word.
         """
-        ahead = max(self._newest.values(), default=now) - now
+        ahead = max((now, *self._newest.values())) - now  # what a clock has caught up with is no news, though no look has noted it
         found = {"ahead_of_postgres_s": self._postgres, "behind_the_log_s": ahead}
         return {name: round(value / 1000, 1) for name, value in found.items() if abs(value) > TELL}

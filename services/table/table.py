@@ -77,6 +77,7 @@ class Table(msgspec.Struct, frozen=True):
     """`turn_revision` is the commit that began the present turn, `turn_began` its time in milliseconds since 1970, later by as long as its
     clock stood; `stopped` the turn that a claim or a proposal interrupts. `opened` is the time of the pulka's first commit. `recorded`: it
     was played elsewhere; `archived`: its history lies in an archive. `hidden` are the events that hide something as yet, oldest first.
+    `runs_since` is the time of the commit since which the turn's clock runs: an agreed pause makes it run up to a later `turn_began`.
     """
 
     pulka: Pulka
@@ -89,6 +90,7 @@ class Table(msgspec.Struct, frozen=True):
     recorded: bool = False
     archived: bool = False
     hidden: tuple[Event, ...] = ()
+    runs_since: int = 0
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -154,7 +156,7 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
         recorded, archived = table.recorded or isinstance(events[-1], PulkaRecorded), isinstance(events[-1], PulkaArchived)
         return Table(pulka, terms, commit.revision, commit.revision, commit.at, opened, None, recorded, archived)
     if _keeps_the_turn(pulka, events):
-        return Table(pulka, terms, commit.revision, table.turn_revision, table.turn_began, opened, table.stopped, hidden=hidden)
+        return msgspec.structs.replace(table, pulka=pulka, terms=terms, revision=commit.revision, opened=opened, hidden=hidden)
     stopped = table.stopped
     if events and isinstance(events[0], STOPS_THE_CLOCK):
         stopped = Stopped(table.turn_revision, commit.at - table.turn_began)
@@ -162,8 +164,9 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
         stopped = None
     if stopped is not None and not match.waits_for_answer(pulka):
         pause = sum(event.seconds for event in events if isinstance(event, PauseAgreed))
-        return Table(pulka, terms, commit.revision, stopped.revision, commit.at - stopped.spent + 1000 * pause, opened, hidden=hidden)
-    return Table(pulka, terms, commit.revision, commit.revision, commit.at, opened, stopped, hidden=hidden)
+        began = commit.at - stopped.spent + 1000 * pause
+        return Table(pulka, terms, commit.revision, stopped.revision, began, opened, hidden=hidden, runs_since=commit.at)
+    return Table(pulka, terms, commit.revision, commit.revision, commit.at, opened, stopped, hidden=hidden, runs_since=commit.at)
 
 
 def stands_alone(events: tuple[Event, ...]) -> bool:

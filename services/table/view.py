@@ -82,7 +82,7 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
         "corrections": [_told(event) for event in pulka.corrections],
         "annulled": None if pulka.annulled is None else _told(pulka.annulled),
         "annulling": None if pulka.annulling is None else _told(pulka.annulling),
-        "clock": {"now": max(now, table.turn_began), "deadline": deadline(table), **msgspec.to_builtins(table.terms.clock)},
+        "clock": {"now": max(now, table.runs_since), "deadline": deadline(table), **msgspec.to_builtins(table.terms.clock)},
         "presence": list(presence),
         "spectators": msgspec.to_builtins(table.terms.spectators),
     }

@@ -10,6 +10,7 @@ from services.table.clocks import OUTAGE, WAITS, Clocks
 from services.table.openings import Openings
 from services.table.outages import Outages
 from services.table.running_tables import DDL, runs
+from services.table.skew import Skew
 from services.table.table import Tables, deadline, shortest_turn
 from services.table.viewer_stream import Reader
 from shared.events import address
@@ -18,11 +19,13 @@ from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
 from shared.projections.core import checkpoint
 from shared.projections.core.projection import schema_of
+from shared.rules.deal.proposing import PAUSE
 from shared.rules.language.game_events import DealScored, PulkaClosed, TurnTimedOut
-from shared.rules.language.moves import Seed
+from shared.rules.language.moves import Propose, Seed
 from shared.rules.pulka import decider as match
 from tests.services.table.misplaying import Misplaying
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
+from tests.services.table.test_interrupted_turns import agreed
 
 SWEEPS_APART = 1_000  # milliseconds: less than an outage
 
@@ -171,6 +174,28 @@ async def test_a_lease_in_the_future_dies_with_its_holder(playing, connection):
     ends = table.turn_began + OUTAGE + 30_000
     (late,) = await next_one.sweep_on(table.turn_began + OUTAGE + SWEEPS_APART, ends)
     assert late.events[0] == TurnTimedOut(match.to_act(done.loaded.state.pulka), deadline(done.loaded.state))
+
+
+async def test_an_agreed_pause_is_no_clock_that_was_ahead(playing, connection):
+    """F24: a turn that a pause moves into the future keeps the pause, in the sweep, in the log and in the view (5.4.11)."""
+    before, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    playing.now = before.turn_began + 9_000
+    await agreed(playing, (match.to_act(before.pulka) + 1) % 3, Propose("pause"))
+    table = await playing.table()
+    assert deadline(table) == playing.now + 20_000 + 1_000 * PAUSE
+    shown = await Reader(playing.tables, PublicCodec(KEYS), lambda: playing.now).now(TABLE_ID, None)
+    assert (shown["clock"]["now"], shown["clock"]["deadline"]) == (playing.now, deadline(table))
+    (done,) = await sweeper.sweep_on(playing.now, deadline(table))
+    assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))
+    assert done.commit.at == deadline(table)
+
+
+def test_a_time_that_the_clock_has_caught_up_with_is_no_skew():
+    """F24: a table on which nobody has moved since its log was ahead is not told as one whose log is behind."""
+    skew = Skew()
+    skew.note(TABLE_ID, 60_000, 0)
+    assert skew.told(20_000) == {"behind_the_log_s": 40.0}
+    assert skew.told(3_600_000) == {}
 
 
 async def test_a_clock_that_differs_from_the_servers_is_told(playing, connection):
