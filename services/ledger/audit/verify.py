@@ -120,7 +120,7 @@ async def verify_table(
     except NotInArchive as away:
         return {"verified": False, "commits": 0, "head": "", "problems": [msgspec.to_builtins(Finding(1, "not_in_archive", str(away)))]}
     if last_revision is not None:
-        records = [recorded for recorded in records if recorded.revision <= last_revision]
+        records = _as_far_as(records, last_revision)
         rows = _until(rows, last_revision) if rows else None
     report = await asyncio.to_thread(
         check, address, records, rows, last_revision is None, kept
@@ -131,6 +131,17 @@ async def verify_table(
         "head": report.head,
         "problems": [msgspec.to_builtins(problem) for problem in report.problems],
     }
+
+
+def _as_far_as(records: Sequence[Stored], last_revision: int) -> list[Stored]:
+    """The commits up to `last_revision`; bytes that are no commit lie at the revision that was to come, as the chain's findings say it."""
+    found: list[Stored] = []
+    revision = 0
+    for stored in records:
+        revision = stored.revision or revision + 1
+        if revision <= last_revision:
+            found.append(stored)
+    return found
 
 
 async def tables_in(log: EventLog, streams: Sequence[str]) -> AsyncGenerator[Address, None]:

@@ -107,6 +107,18 @@ async def test_damage_is_named(log, projector, connection):
     assert (last, "missing") in codes(await verify_table(await copied(played, drop={last}), played.address, connection))
 
 
+async def test_damage_behind_what_is_verified_is_not_told(log):
+    """F20, F25: whoever sees a table some deals late hears of it as far as they see it, and of bytes that are no commit where they lie."""
+    played = await PlayedTable(log, 23).play(deals=1)
+    damaged = await copied(played)
+    damaged.store.store(played.address, b"{", 0)
+    last = len(played.commits)
+    assert codes(await verify_table(damaged, played.address)) == {(last + 1, "unreadable")}
+    assert (await verify_table(damaged, played.address, last_revision=last))["problems"] == []
+    cut = await copied(played, lambda revision, data: b"{" if revision == last else data)
+    assert (last, "unreadable") in codes(await verify_table(cut, played.address, last_revision=last))
+
+
 @pytest.mark.parametrize(
     ("statement", "code"),
     [
