@@ -95,7 +95,7 @@ def export(  # noqa: PLR0913 - a parameter an option
     partial = out.with_name(out.name + PARTIAL)
     with _held(partial, resume=resume):
         try:
-            rows = asyncio.run(_collected(fetch, partial, what, player, resume=resume))
+            rows = asyncio.run(_collected(fetch, partial, _Asked(what, player, names), resume=resume))
         except BaseException:
             if partial.exists() and not partial.stat().st_size:
                 partial.unlink()  # nothing came, so there is nothing to go on with
@@ -202,9 +202,17 @@ async def _through(fetch: Fetch, form: Form, out: IO[bytes]) -> int:
     return rows
 
 
-async def _collected(fetch: Fetch, partial: Path, what: What, player: str | None, *, resume: bool) -> int:
+class _Asked(msgspec.Struct, frozen=True):
+    """What an export is of, as its first line says it; its rows and another's do not belong into one file."""
+
+    what: str
+    player: str | None = None
+    names: bool = False
+
+
+async def _collected(fetch: Fetch, partial: Path, asked: _Asked, *, resume: bool) -> int:
     """Everything in the file `partial`, which may hold a part of it; returns how many rows that are. Raises `CannotStart`."""
-    cursor, length, rows = _left(partial, what, player) if resume else (None, 0, None)
+    cursor, length, rows = _left(partial, asked) if resume else (None, 0, None)
     if rows is not None:
         return rows
     with partial.open("r+b" if length else "wb") as file, how_far("rows") as told:
@@ -225,7 +233,7 @@ async def _collected(fetch: Fetch, partial: Path, what: What, player: str | None
     return rows
 
 
-def _left(partial: Path, what: What, player: str | None) -> tuple[str | None, int, int | None]:
+def _left(partial: Path, asked: _Asked) -> tuple[str | None, int, int | None]:
     """Of an earlier run: its last cursor, the length up to it, and how many rows there are when it is whole. Raises `CannotStart`."""
     cursor, length, at = None, 0, 0
     if not partial.exists():
@@ -243,7 +251,7 @@ def _left(partial: Path, what: What, player: str | None) -> tuple[str | None, in
                 raise CannotStart(_NOT_OURS.format(partial)) from None
             if control is None:
                 continue
-            if control.export is not None and (control.export.get("what"), control.export.get("player")) != (what, player):
+            if control.export is not None and msgspec.convert(control.export, _Asked) != asked:
                 raise CannotStart(f"{partial} belongs to another export: {control.export}")
             if control.end is not None:
                 return None, 0, control.end["rows"]

@@ -118,7 +118,7 @@ def from_database(settings: Settings, what: What, player: str | None, *, names: 
                 await readers.open()
                 async with readers.reading() as connection:
                     place = await export_rows.beginning(connection) if cursor is None else from_cursor(cursor, Place)
-                form = Ndjson(what, player, resumed=cursor is not None)
+                form = Ndjson(what, player, resumed=cursor is not None, names=names)
                 scope = Scope(everything=True, player=player)
                 async with aclosing(export_files.written(readers.reading, what, scope, place, form, known if names else nobody)) as pieces:
                     async for piece in pieces:

@@ -63,7 +63,7 @@ def export_routes(desk: Callable[[], Desk], known: Names = nobody) -> list[HTTPR
         place = None if cursor is None else from_cursor(cursor, Place)
         try:
             dialect = Dialect(separator, bom)
-            form = form_of(format, what, player, None if dialect == Dialect() else dialect, resumed=place is not None)
+            form = form_of(format, what, player, None if dialect == Dialect() else dialect, resumed=place is not None, names=names)
         except NoSuchForm as wrong:
             raise malformed("format", str(wrong)) from None
         except NotInstalled as missing:

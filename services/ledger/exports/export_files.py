@@ -29,12 +29,15 @@ class NotInstalled(Exception):
         )
 
 
-def form_of(name: FormName, what: What, player: str | None, dialect: Dialect | None = None, *, resumed: bool) -> Form:
-    """The form called `name` for rows of `what`; `resumed`: they follow others. Raises `NoSuchForm`, `NotInstalled`."""
+def form_of(name: FormName, what: What, player: str | None, dialect: Dialect | None = None, *, resumed: bool, names: bool = False) -> Form:
+    """The form called `name` for rows of `what`; `resumed`: they follow others; `names`: with players' names, which only NDJSON says.
+
+    Raises `NoSuchForm`, `NotInstalled`.
+    """
     if dialect is not None and name != "csv":
         raise NoSuchForm(f"separator and bom are of csv; {name} has none")
     if name == "ndjson":
-        return Ndjson(what, player, resumed=resumed)
+        return Ndjson(what, player, resumed=resumed, names=names)
     if what not in COLUMNS:
         raise NoSuchForm(f"{what} are documents; they come as ndjson only")
     if name == "csv":

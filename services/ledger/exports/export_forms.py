@@ -60,12 +60,16 @@ class Form(Protocol):
 
 
 class Ndjson:
-    """One object a line. The first says what it is, `cursor` (there too) where one can go on, the last how many rows there were in all."""
+    """One object a line. The first says what it is, `cursor` (there too) where one can go on, the last how many rows there were in all.
+
+    `names`: the rows have players' names; the first line says so, and nothing of names where they have none.
+    """
 
     media_type = NDJSON
 
-    def __init__(self, what: str, player: str | None, *, resumed: bool) -> None:
-        self._first = None if resumed else {"format": 1, "what": what, "player": player}
+    def __init__(self, what: str, player: str | None, *, resumed: bool, names: bool = False) -> None:
+        said = {"format": 1, "what": what, "player": player} | ({"names": True} if names else {})
+        self._first = None if resumed else said
 
     def head(self, place: Place) -> bytes:
         """Nothing when it goes on."""

@@ -274,6 +274,23 @@ async def test_what_an_earlier_run_left_is_not_written_over(played, command, tmp
     assert (out.read_bytes(), part.exists()) == (whole, False)
 
 
+async def test_rows_with_names_are_not_put_behind_rows_without(played, command, tmp_path):
+    """F39: what was begun without names goes on without them, and with names with them; anything else belongs to another export."""
+    assert played
+    club = Command(**command._settings, PULKA_LOBBY_URL="http://127.0.0.1:1")  # its names are not to be had: that is no reason to stop
+    out, part = tmp_path / "file", tmp_path / "file.part"
+    for begun, other in (((), ("--names",)), (("--names",), ())):
+        named = bool(begun)
+        lines = [line async for line in export_source.from_database(_settings(club), "entries", None, names=named)(None)]
+        part.write_bytes(b"".join(lines[:3]))
+        refused = await club("entries", "--out", out, "--resume", *other)
+        assert isinstance(refused.exception, CannotStart)
+        assert "belongs to another export" in str(refused.exception)
+        assert part.exists()
+        assert (await club("entries", "--out", out, "--resume", *begun)).exit_code == 0
+        out.unlink()
+
+
 @pytest.mark.parametrize("more", [(), ("--resume",)])
 async def test_of_two_at_once_one_is_told(played, command, tmp_path, more):
     """F39: while one run writes FILE.part another one for the same FILE ends with a sentence and status 2, and disturbs nothing."""
