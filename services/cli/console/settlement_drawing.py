@@ -36,12 +36,12 @@ def drawn_settlement(settlement: Mapping[str, Any], names: Sequence[str], lang: 
     return table
 
 
-def drawn_since(score: Mapping[str, Any], names: Sequence[str], lang: Lang = "en") -> Group | None:
+def drawn_since(score: Mapping[str, Any], names: Sequence[str], lang: Lang = "en", *, first: int) -> Group | None:
     """That the result is another now; corrections and an annulment, each with author and reason, and what stands (4.2.16).
 
-    None where there are none.
+    None where there are none. `first` of equals is rounded up or down before the others (Decision 16).
     """
-    since = since_settled(score, lang)
+    since = since_settled(score, lang, first)
     if since is None:
         return None
     table = Table(title=word(lang, "corrections"), title_justify="left")

@@ -64,7 +64,7 @@ def sheet(  # noqa: PLR0913 - a parameter an option
         console = Console()
         click.echo(sheet_text(score, pulka.target, shown, language, console.width))
         seats = names_shown(shown, pulka.players, language)
-        since = drawn_since(score, seats, language)
+        since = drawn_since(score, seats, language, first=pulka.first_of_equals)
         console.print(drawn_settlement(score["settlement"], seats, language, changed=since is not None))
         if since is not None:
             console.print(since)

@@ -44,5 +44,6 @@ def whatif(source: str, convention: str, url: str | None, token: str | None, lan
     language = cast("Lang", lang)
     names = found.named(language)
     click.echo("\n".join(compared_lines(compared, language, found.names)))
-    if (since := drawn_since(found.score, names_shown(names, found.pulka.players, language), language)) is not None:
+    seats = names_shown(names, found.pulka.players, language)
+    if (since := drawn_since(found.score, seats, language, first=found.pulka.first_of_equals)) is not None:
         Console().print(since)

@@ -23,6 +23,7 @@ from shared.rules.score_files.players_called import called
 from shared.rules.score_files.scorer_words import Lang, deals_counted, rule_cited
 from shared.rules.score_files.what_if import Compared
 from shared.rules.scoring.outcome import DealOutcome
+from shared.rules.scoring.settlement import first_of_equals
 
 
 class PrintedTerms(NamedTuple):
@@ -57,7 +58,8 @@ def printed_sheet(
     heading = pulka_title(lang, terms.convention, len(shown))
     heading += word(lang, "to", target=terms.target) if terms.target is not None else ""
     heading = heading if compared is None else word(lang, "as", heading=heading)
-    since = since_settled(score, lang) if compared is None else None  # corrections are of the result as it was played
+    first = first_of_equals(terms.convention, len(shown), deals[-1].outcome.dealer if deals else None)
+    since = since_settled(score, lang, first) if compared is None else None  # corrections are of the result as it was played
     parts = [
         "<!DOCTYPE html>",
         f'<html xmlns="http://www.w3.org/1999/xhtml" lang="{lang}">',

@@ -39,8 +39,8 @@ class SinceSettled(NamedTuple):
         return [] if self.stake is None else [exact(whists * self.stake) for whists in self.whole]
 
 
-def since_settled(score: Mapping[str, Any], lang: Lang) -> SinceSettled | None:
-    """What a sheet's object tells of `corrections` and `annulled`; None where there is nothing.
+def since_settled(score: Mapping[str, Any], lang: Lang, first: int) -> SinceSettled | None:
+    """What a sheet's object tells of `corrections` and `annulled`; None where there is nothing. `first` of equals: see `first_of_equals`.
 
     An earlier section was not settled, and its seats are other ones: there, too, it is None.
     """
@@ -57,7 +57,7 @@ def since_settled(score: Mapping[str, Any], lang: Lang) -> SinceSettled | None:
         stands = [0] * len(score["settlement"]["net"])
         decided.append(Decided(annulled["at"], annulled["author"], f"{word(lang, 'annulled')}: {annulled['reason']}", ()))
     stake = score["settlement"].get("stake")
-    return SinceSettled(decided, stands, list(rounded(tuple(stands))), None if stake is None else exact(Fraction(stake)))
+    return SinceSettled(decided, stands, list(rounded(tuple(stands), first)), None if stake is None else exact(Fraction(stake)))
 
 
 def standing(since: SinceSettled, lang: Lang) -> list[tuple[str, list[str]]]:

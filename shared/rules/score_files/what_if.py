@@ -25,7 +25,7 @@ from shared.rules.scoring.all_pass import dealer_takes_tricks, talon_leads
 from shared.rules.scoring.misere import objection_to_sharing
 from shared.rules.scoring.outcome import DealOutcome
 from shared.rules.scoring.series import Series, exit_level, opening_rounds, plays_dark, series_after
-from shared.rules.scoring.settlement import Settlement, minutes_to_play, pulka_closed, settle
+from shared.rules.scoring.settlement import Settlement, first_of_equals, minutes_to_play, pulka_closed, settle
 from shared.rules.scoring.sheet import Entry, Sheet, empty_sheet
 from shared.rules.scoring.trick_game import may_give_up_without_three, writes_talon_gift
 from shared.rules.scoring.whist_calls import is_checked, may_dealer_whist, may_first_half, may_half, may_return, must_whist
@@ -55,6 +55,16 @@ class PlayedPulka(msgspec.Struct, frozen=True):
     sheet: Sheet
     closed: bool
     names: tuple[str, ...] | None = None
+
+    @property
+    def last_dealer(self) -> int | None:
+        """Who dealt the last deal; None where there is none."""
+        return _last_dealer(self.deals)
+
+    @property
+    def first_of_equals(self) -> int:
+        """The seat that is corrected before those that are rounded as far (Decision 16)."""
+        return first_of_equals(self.convention, self.players, self.last_dealer)
 
 
 class Remark(msgspec.Struct, frozen=True):
@@ -120,7 +130,7 @@ class Compared(msgspec.Struct, frozen=True):
     @property
     def was(self) -> Settlement:
         """The settlement as it is."""
-        return settle(self.pulka.convention, self.pulka.target, self.pulka.sheet, _last_dealer(self.pulka.deals))
+        return settle(self.pulka.convention, self.pulka.target, self.pulka.sheet, self.pulka.last_dealer)
 
     @property
     def would_be(self) -> Settlement:

@@ -42,9 +42,9 @@ def test_numbers_are_written_as_on_the_drawn_sheet():
 def test_what_a_reason_holds_is_text():
     """Brackets are no markup and signs no orders to the terminal, whoever wrote them."""
     score, _ = played("sochi", 3, 50, 7, 3)
-    assert drawn_since(score, NAMES) is None
+    assert drawn_since(score, NAMES, first=0) is None
     annulled = {"revision": 9, "at": 1_700_000_060_000, "author": "operator:desk", "reason": "[/red]\x1b]0;"}
-    told, text = lines(drawn_since(score | {"closed": True, "annulled": annulled}, NAMES))
+    told, text = lines(drawn_since(score | {"closed": True, "annulled": annulled}, NAMES, first=0))
     assert told[0][:2] == ["2023-11-14 22:14", "annulled: [/red]\ufffd]0;"]
     assert told[1][:2] == ["operator:desk", ""]
     assert "\x1b" not in text
@@ -63,7 +63,7 @@ def test_4_2_13_what_is_owed_stands_after_the_corrections():
     """F33: in the terminal too a corrected pulka's payments are those of the result that stands, and those of before are not told."""
     score, _ = played("sochi", 3, 50, 7, 3)
     score["settlement"] |= STAKED
-    told, _ = lines(drawn_since(score | CORRECTED, NAMES, "ru"))
+    told, _ = lines(drawn_since(score | CORRECTED, NAMES, "ru", first=0))
     assert [row[1:] for row in told if row[1] in {"итог теперь", "теперь целыми вистами"}] == [
         ["итог теперь", "+1156/7", "+804/7", "−280"],
         ["теперь целыми вистами", "+165", "+115", "−280"],
@@ -71,3 +71,13 @@ def test_4_2_13_what_is_owed_stands_after_the_corrections():
     assert next(row for row in told if "к уплате" in row[1])[2:] == ["+231/20", "+161/20", "−98/5"]
     assert "56/5" not in lines(drawn_settlement(score["settlement"], NAMES, "ru", changed=True))[1]
     assert "56/5" in lines(drawn_settlement(score["settlement"], NAMES, "ru"))[1]
+
+
+@pytest.mark.parametrize(("first", "whole"), [(0, ["+161", "+120", "−281"]), (1, ["+160", "+121", "−281"]), (2, ["+160", "+120", "−280"])])
+def test_f10_of_equals_a_corrected_result_is_rounded_as_the_statement_rounds_it(first, whole):
+    """F10, Decision 16: three that are rounded as far: whoever sits left of the last deal's dealer has what is missing from zero."""
+    score, _ = played("sochi", 3, 50, 7, 3)
+    score["settlement"] |= STAKED
+    thirds = {"closed": True, "corrections": [CORRECTED["corrections"][0] | {"amounts": ["1/3", "1/3", "-2/3"]}]}
+    told, _ = lines(drawn_since(score | thirds, NAMES, "ru", first=first))
+    assert next(row for row in told if row[1] == "теперь целыми вистами")[2:] == whole

@@ -7,6 +7,7 @@ import hashlib
 import re
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 
 from services.ledger.sheet.page import CONTENT_POLICY, contract_told
@@ -201,6 +202,17 @@ def test_4_2_13_what_is_owed_stands_after_the_corrections(lang, owed):
     ]
     assert cells(root, 1)[-1][2] == owed
     assert "56/5" not in printed
+
+
+@pytest.mark.parametrize(("dealer", "whole"), [(2, ["+161", "+120", "−281"]), (0, ["+160", "+121", "−281"]), (1, ["+160", "+120", "−280"])])
+def test_f10_of_equals_a_corrected_result_is_rounded_as_the_statement_rounds_it(dealer, whole):
+    """F10, Decision 16: three that are rounded as far: whoever sits left of the last deal's dealer has what is missing from zero."""
+    score, deals = played("sochi", 3, 50, 7, 3)
+    score["settlement"] |= STAKED
+    last = deals[-1]._replace(outcome=msgspec.structs.replace(deals[-1].outcome, dealer=dealer))
+    thirds = {"closed": True, "corrections": [CORRECTED["corrections"][0] | {"amounts": ["1/3", "1/3", "-2/3"]}]}
+    root, _ = page(score | thirds, [*deals[:-1], last], NAMES["en"][:3])
+    assert [row[3:] for row in cells(root, 1)][2] == whole
 
 
 def rules_for_narrow_screens(style):
