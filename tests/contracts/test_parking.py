@@ -229,3 +229,19 @@ async def test_no_projection_without_a_chronicle_leaves_anything_out(log, runnin
     assert await obeyed(connection, log, Tally(), sick, SKIP) == Outcome(revision=2, reason="NotImplementedError")
     assert await tallied(connection) == {sick.subject: 1, well.subject: 4}
     assert len(await parking.list_parked(connection)) == 4
+
+
+async def test_f20_a_copy_among_what_is_parked_is_passed_over(log, running, connection, schema, postgres_dsn, chronicle):
+    """F20: a commit that lies in the log twice is applied once, by the retry after a fix as by a rebuild."""
+    writer, sick, _, worker, task = await sick_and_well(log, running, chronicle=chronicle)
+    last = await writer.append(sick)
+    await log.append(sick, last.data, last.sequence)
+    await stopped(worker, task)
+    arrival = Arrival()
+    worker, task = running.start(log, reached=arrival, chronicle=chronicle)
+    await arrival.at(11)
+    await stopped(worker, task)
+    assert [one.revision for one in await parking.parked_of(connection, sick.subject)] == [2, 3, 4, 5, 6, 6]
+    assert await obeyed(connection, log, Tally(poisoned=False), sick, RETRY, chronicle) == Outcome(6)
+    assert (await tallied(connection))[sick.subject] == 6
+    assert await equals_a_rebuild(connection, schema, postgres_dsn, log, Tally(poisoned=False), chronicle)

@@ -151,6 +151,25 @@ async def test_a_turn_of_a_clock_that_was_ahead_ends_in_its_own_time(playing, co
     assert (done.events[0].seat, done.commit.at) == (match.to_act(table.pulka), deadline(table))
 
 
+async def test_f24_a_turn_that_a_move_begins_is_measured_within_a_second(playing, connection):
+    """F24: while the log's times lie in the future a table is looked at every second: the turn after a move is not lengthened by a look."""
+    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    back = table.turn_began - 3_600_000
+    await sweeper.sweep_on(back, back + 2_000)
+    await playing.step()
+    table = await playing.table()
+    (done,) = await sweeper.sweep_on(back + 2_000 + SWEEPS_APART, back + 33_000)
+    assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))
+
+
+async def test_f24_the_view_has_the_time_of_the_log(playing):
+    """F24: for a clock that went back the turn has begun, and as much of it is left as was agreed, not an hour more."""
+    table = await playing.table()
+    reader = Reader(playing.tables, PublicCodec(KEYS), lambda: table.turn_began - 3_600_000)
+    clock = (await reader.now(TABLE_ID, None))["clock"]
+    assert (clock["now"], clock["deadline"]) == (table.turn_began, deadline(table))
+
+
 async def test_a_clock_that_was_ahead_leaves_no_outage_behind(playing, connection):
     """F24: a turn that began before the clock went ahead and back again ends when it would have; nothing is credited for the jump."""
     table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
@@ -298,9 +317,10 @@ class Folding:
         return await self._tables.load(table_id, at_leader=at_leader)
 
 
-async def test_the_pause_after_an_adjudicated_deal_and_before_the_settlement_end_by_the_clock(connection, schema):
+@pytest.mark.parametrize("behind", [0, 3_600_000])
+async def test_the_pause_after_an_adjudicated_deal_and_before_the_settlement_end_by_the_clock(connection, schema, behind):
     """Nobody confirms: each deal is scored when its pause is over, and the pulka is settled when its players have had the time to write
-    what is due (4.2.9), without any of them moving.
+    what is due (4.2.9), without any of them moving; also where the clock is behind the log's times (F24).
     """
     await checkpoint.prepare(connection, schema, DDL)
     playing = await Misplaying(wild=0.0, target=1, terms={"entries": "by_hand", "pause_s": 4}).open()
@@ -308,9 +328,10 @@ async def test_the_pause_after_an_adjudicated_deal_and_before_the_settlement_end
     sweeper, paused = Sweeper(playing.tables, connection), 0
     while (table := await playing.table()).pulka.status != "over":
         if match.awaits_confirmation(table.pulka) or match.settles_next(table.pulka):
-            (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
+            (done,) = await sweeper.sweep_on(table.turn_began - behind, deadline(table) - behind)
             assert {type(event) for event in done.events} & {DealScored, PulkaClosed}
-            playing.now, paused = max(playing.now, sweeper.now), paused + 1
+            assert done.commit.at >= deadline(table)
+            playing.now, paused = max(playing.now, done.commit.at), paused + 1
             continue
         due = [(seat, entry) for seat in range(3) for entry in match.entries_due(table.pulka, seat)]
         await (playing.send(PLAYERS[due[0][0]], due[0][1]) if due else Playing.step(playing))

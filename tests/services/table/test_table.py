@@ -10,7 +10,7 @@ import pytest
 
 from services.table.table import Table, Tables, Turn, deadline, fold, initial
 from services.table.view import view
-from shared.eventlog.aggregates import Committed, Mismatch, Nothing, RefusedAt, Request
+from shared.eventlog.aggregates import BrokenChain, Committed, Mismatch, Nothing, RefusedAt, Request
 from shared.eventlog.memory import MemoryLog
 from shared.events import address
 from shared.events.commit import SCHEMA, decode, encode
@@ -291,3 +291,22 @@ async def test_what_a_newer_program_wrote_is_not_to_be_had_here():
     problem = problem_of(newer.value)
     assert (problem.status_code, problem.code) == (503, "unavailable")
     assert "newer program" in problem.detail
+
+
+async def test_f20_a_sealed_box_that_was_changed_is_damage():
+    """F20: two dealt hands exchanged in the log open for nobody: the table's answers say that its log is damaged, at that revision."""
+    playing = await Playing().open()
+    await playing.until("auction")
+    stored = await playing.log.read(address.table(TABLE_ID))
+    before = list(itertools.takewhile(lambda one: b'"CardsDealt"' not in one.data, stored))
+    commit = msgspec.json.decode(stored[len(before)].data)
+    (dealt,) = (event for event in commit["events"] if event["type"] == "CardsDealt")
+    dealt["hands"][0], dealt["hands"][1] = dealt["hands"][1], dealt["hands"][0]
+    log = MemoryLog()
+    for data in (*(one.data for one in before), msgspec.json.encode(commit)):
+        head = await log.head(address.table(TABLE_ID))
+        await log.append(address.table(TABLE_ID), data, head.sequence if head else 0)
+    with pytest.raises(BrokenChain) as broken:
+        await Tables(log, TableCodec(KEYS)).load(TABLE_ID)
+    assert broken.value.revision == len(before) + 1
+    assert problem_of(broken.value).code == "log_damaged"

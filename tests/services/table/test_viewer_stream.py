@@ -9,6 +9,7 @@ import pytest
 
 from services.table.table import deadline
 from services.table.viewer_stream import MissedCommit, Reader
+from shared.events import address
 from shared.events.redaction import PublicCodec
 from shared.rules.pulka import decider as match
 from shared.web.auth import OPERATE, OPERATOR, PLAY, READ, Caller
@@ -233,3 +234,26 @@ async def test_every_start_has_exactly_one_end():
     marks = [kind for kind in events if kind in {"PulkaOpened", "DealStarted", "DealScored", "DealRevealed", "PulkaClosed"}]
     deals = marks.count("DealStarted")
     assert marks == ["PulkaOpened", *["DealStarted", "DealScored", "DealRevealed"] * deals, "PulkaClosed"]
+
+
+async def test_f20_a_commit_that_lies_in_the_log_twice_is_shown_once():
+    """F20: published once more, in the past or under an open stream, it is passed over, and the stream goes on behind it."""
+    playing = await Playing().open()
+    table = await playing.until("auction")
+
+    async def once_more():
+        last = await playing.log.head(address.table(TABLE_ID))
+        await playing.log.append(last.address, last.data, last.sequence)
+
+    await once_more()
+    for _ in range(2):
+        await playing.step()
+    for cursor in (0, table.revision, table.revision + 1):  # before the copy, between the two, and behind it
+        _, commits = await told(reader_of(playing), token("ann"), cursor)
+        assert [frame.id for frame in commits] == list(range(cursor + 1, table.revision + 3))
+    async with aclosing(await reader_of(playing).frames(TABLE_ID, token("ann"), None, follow=True)) as frames:
+        assert (await anext(frames)).event == "view"
+        await once_more()
+        await playing.step()
+        commit = await anext(frames)
+        assert (commit.event, commit.id) == ("commit", table.revision + 3)

@@ -358,3 +358,22 @@ async def test_a_finished_table_is_exported(log, projector, checkpoints, site):
     assert isinstance(proof, ExportedProof)
     assert proof.leaf == leaf(played)
     assert proof.path.leads_to(proof.leaf.entry) == signed.header.root
+
+
+async def test_f20_a_copy_in_the_log_changes_no_checkpoint(log, projector, checkpoints, site, connection):
+    """F20: a commit that lies there twice is one commit: signed, proved and exported as without its copy, also without the books' rows."""
+    played = await PlayedTable(log, 20).play(commits=10)
+    await read(projector, played)
+    await checkpoints.sign(KEY, NOW)
+    for commits in (10, 20, 0):
+        played._sequence = (await log.append(played.address, played.commits[-1].data, played._sequence)).sequence
+        await played.play(commits=commits)
+    await read(projector, played)
+    _, leaves = await checkpoints.sign(KEY, NOW)
+    assert leaves == [leaf(played)]
+    _, table, *_ = read_export((await told(site, f"/tables/{played.id}/audit/export")).splitlines(keepends=True))
+    assert table.commits == tuple(stored.data for stored in played.commits)
+    await connection.execute("DELETE FROM audit_trail WHERE revision = 2")  # as a commit that was left out has no row
+    proof = msgspec.convert(await told(site, f"/tables/{played.id}/audit/proof", revision=30), Proof)
+    assert is_proved(proof, OURS)
+    assert proof.commit == hash_of(played.commits[29].data)

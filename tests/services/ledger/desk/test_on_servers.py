@@ -12,6 +12,7 @@ from services.cli.operator.audit import audit
 from services.ledger import main
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
+from shared.eventlog.port import STORAGE_FULL
 from shared.events.address import TABLE_STREAMS
 from shared.projections.versions.live_version import LiveVersion
 from shared.web.service import CannotStart
@@ -68,6 +69,9 @@ async def test_the_service_starts_serves_and_stops(log, nats_url, namespace, pos
     ledger = service.start.__self__
     async with ledger.desk().table(played.id, None, played.commits[-1].position) as (_, seen):
         assert seen.revision == len(played.commits)
+    ledger._log._troubles["LEDGER"] = STORAGE_FULL  # F22: as an append leaves it that the server refused
+    health = await service.health()
+    assert (health["status"], health["log"]) == ("degraded", STORAGE_FULL)
     await service.stop()
     await connection.execute("UPDATE checkpoint SET sequence = sequence + 1")  # as if the log had been restored from an older copy
     again = main.create(Settings(nats_url=nats_url, postgres_dsn=postgres_dsn, namespace=namespace))

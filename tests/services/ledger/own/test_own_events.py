@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from services.ledger.own.own_events import ARCHIVE, OwnEvents, parking_of, versions_of
@@ -41,3 +42,15 @@ async def test_what_lies_in_the_log_is_a_chain():
     records = await log.read(parking_of("books"))
     assert {recorded.stream for recorded in records} == {"LEDGER"}
     assert verify_chain([recorded.data for recorded in records], parking_of("books").subject, {}).verified
+
+
+async def test_f20_an_event_that_lies_in_the_log_twice_is_read_once():
+    """F20: the last commit published once more is the same commit: it is read once, and the next event follows it."""
+    log = MemoryLog()
+    own = OwnEvents(log)
+    await own.append(ARCHIVE, "archive:3-a", 1_000, ARCHIVED)
+    (stored,) = await log.read(ARCHIVE)
+    await log.append(ARCHIVE, stored.data, stored.sequence)
+    assert [event for _, event in await own.read(ARCHIVE)] == [ARCHIVED]
+    await own.append(ARCHIVE, "archive:3-b", 2_000, msgspec.structs.replace(ARCHIVED, table="3-b"))
+    assert [(commit.revision, event.table) for commit, event in await own.read(ARCHIVE)] == [(1, "3-a"), (2, "3-b")]
