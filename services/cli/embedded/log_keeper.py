@@ -14,6 +14,7 @@ from typing import Final
 import structlog
 
 from services.cli.embedded.log_room import LEAST_ROOM, LogRoom
+from shared.web.service import CannotStart
 
 log = structlog.get_logger()
 
@@ -23,7 +24,9 @@ FULL: Final = b"no space left on device"  # how the server's log says that a wri
 
 
 class LogKeeper:
-    """`room()` is the room of now, `renew()` starts the server with it; `server_log` is where the server writes what it meets."""
+    """`room()` is the room of now, `renew()` starts the server with it, or raises `CannotStart` or `OSError`; `server_log` is where the
+    server writes what it meets.
+    """
 
     def __init__(self, server_log: Path, given: LogRoom, room: Callable[[], LogRoom], renew: Callable[[], None]) -> None:
         self._server_log = server_log
@@ -40,7 +43,7 @@ class LogKeeper:
             await asyncio.sleep(LOOK_SECONDS)
             try:
                 self.look(await asyncio.to_thread(self._room))
-            except OSError as wrong:  # the folder is away, or the configuration cannot be written: looked at again
+            except (OSError, CannotStart) as wrong:  # the folder is away, or the room has gone again meanwhile: looked at again
                 log.warning("log_room_unknown", reason=str(wrong))
 
     def look(self, now: LogRoom) -> None:

@@ -158,8 +158,9 @@ class EmbeddedServers:
         child = self._children["nats"]
 
         def renew() -> None:
+            server = nats_server(self._home, binaries, account, self._ports.nats)  # raises while the old one still answers
             child.stop()  # whatever comes next, `_keep_alive` starts it
-            child.server = nats_server(self._home, binaries, account, self._ports.nats)
+            child.server = server
             child.launch()
 
         self._keeper = LogKeeper(child.server.log, room_of(self._home), lambda: room_of(self._home), renew)

@@ -11,11 +11,12 @@ import subprocess
 import httpx
 import pytest
 
-from services.cli.embedded import EmbeddedServers
+from services.cli.embedded import EmbeddedServers, log_keeper
 from services.cli.embedded.log_keeper import AT_THE_LIMIT, LogKeeper
 from services.cli.embedded.log_room import LEAST_ROOM, LogRoom
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.port import StorageFull
+from shared.web.service import CannotStart
 from tests.contracts.commits import fill as write
 from tests.contracts.commits import some_table
 from tests.services.cli.processes import until, until_async
@@ -126,6 +127,25 @@ async def test_the_limit_follows_the_room(volume, home):  # noqa: F811 - a fixtu
         await write(log, some_table(), 20, size=200_000)
         watching.cancel()
         await log.close()
+
+
+async def test_room_that_has_gone_again_is_waited_for(tmp_path, monkeypatch):
+    """F22: room that is there at a look and no more at the start ends neither the watch nor the server; the next look tries again."""
+    monkeypatch.setattr(log_keeper, "LOOK_SECONDS", 0.0)
+    tries, renewed = [], asyncio.Event()
+
+    def renew():
+        tries.append(1)
+        if len(tries) == 1:
+            raise CannotStart("disk full: the log has room for 0 MB more, 8 MB are needed")
+        renewed.set()
+
+    keeper = LogKeeper(tmp_path / "nats.log", LogRoom(20 * MB, 0), lambda: LogRoom(20 * MB, 30 * MB), renew)
+    watching = asyncio.create_task(keeper.watch())
+    async with asyncio.timeout(10):
+        await renewed.wait()
+    watching.cancel()
+    assert (len(tries), keeper.given.limit) == (2, 50 * MB)
 
 
 def test_the_server_is_renewed_once_and_only_with_room(tmp_path):
