@@ -123,7 +123,7 @@ async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) 
 
 
 def _require_one_line(wanted: AnyMove) -> None:
-    """What a move says in words is shown to the whole table. A record that was written before this was asked stays readable."""
+    """What a move says in words is shown to the whole table. Asked here alone: logs and deal records may hold other texts."""
     words = {"rule": wanted.rule} if isinstance(wanted, CallAttention | Ruling) else {}
     if isinstance(wanted, Ruling):
         words["reason"] = wanted.reason

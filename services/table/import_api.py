@@ -113,7 +113,7 @@ async def _recorded(tables: Tables, table_id: str, event: PulkaRecorded, request
     if isinstance(done, RefusedAt):
         refused = msgspec.structs.replace(done.refused, message=f"Table {table_id}: {done.refused.message}")
         raise refusal(refused, done.revision)
-    assert isinstance(done, Committed), "recording is never nothing"  # noqa: S101 - says what `Tables.record` decides
+    assert isinstance(done, Committed), "recording is never nothing"  # noqa: S101 - says what `Tables.import_pulka` decides
     return done
 
 

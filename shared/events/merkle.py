@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-HASH_BYTES: Final = 32
 _LEAF, _NODE = b"\x00", b"\x01"
 NOTHING: Final = hashlib.sha256(b"").digest()  # the root over no entry
 

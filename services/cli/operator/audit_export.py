@@ -68,7 +68,7 @@ async def _exported(settings: Settings, path: Path, table_id: str | None, *, pri
             task = bar.add_task("tables", total=await _count(at) if table_id is None else 1)
             async with aclosing(_chosen(at, table_id, private=private)) as chosen:
                 async for place, records, hidden in chosen:
-                    file.write(writer.table(place.id, [recorded.data for recorded in records], hidden=hidden))
+                    file.write(writer.table(place.id, [one.data for one in records], hidden=hidden))
                     written.append(leaf_of(place.id, [hash_of(recorded.data) for recorded in records]))
                     commits += len(records)
                     bar.advance(task)

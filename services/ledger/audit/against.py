@@ -49,7 +49,7 @@ async def wrong_with_signed(
     """
     async with readers.reading() as connection:  # before the log: the rows follow it, and one may be signed in this moment
         known = {row.number: row for row in await proofs.rows(connection)} if await proofs.newest(connection) else {}
-    chain = verify_chain([recorded.data for recorded in await log.read(CHECKPOINTS)], CHECKPOINTS.subject)
+    chain = verify_chain([stored.data for stored in await log.read(CHECKPOINTS)], CHECKPOINTS.subject)
     if not chain.verified:
         return list(chain.problems)
     events = await signed_in(log)

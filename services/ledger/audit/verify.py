@@ -152,10 +152,10 @@ async def tables_in(log: EventLog, streams: Sequence[str]) -> AsyncGenerator[Add
             continue
         async with aclosing(log.follow(stream)) as batches:
             async for batch in batches:
-                for recorded in batch:
-                    if recorded.sequence <= mark and recorded.address not in found:
-                        found.add(recorded.address)
-                        yield recorded.address
+                for stored in batch:
+                    if stored.sequence <= mark and stored.address not in found:
+                        found.add(stored.address)
+                        yield stored.address
                 if not batch or batch[-1].sequence >= mark:  # an empty batch: nothing more is there now
                     break
 
@@ -174,7 +174,7 @@ def check(
     leaf = kept.leaves.get(address.id) if kept is not None else None
     if leaf is not None:
         known[leaf.revision] = leaf.head
-    stored = [recorded.data for recorded in records]
+    stored = [one.data for one in records]
     chain = verify_chain(stored, address.subject, known)
     wrong: tuple[Finding, ...] = ()
     if not chain.verified:
@@ -212,11 +212,11 @@ def check(
 def _first_unreadable(records: Sequence[Stored]) -> int:
     """The first revision with an event that this program does not know or that cannot stand there; 0 where it is none by itself."""
     known: dict[str, Table] = {}
-    for recorded in records:
+    for stored in records:
         try:
-            tables.lines([recorded], known)
+            tables.lines([stored], known)
         except UNAPPLICABLE:
-            return recorded.revision
+            return stored.revision
     return 0
 
 

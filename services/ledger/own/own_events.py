@@ -53,6 +53,6 @@ class OwnEvents:
     async def read(self, where: Address) -> list[tuple[Commit, AnyLedgerEvent]]:
         """All events of one aggregate in order, each with its commit, as the leader knows them. Raises `Unavailable`, `NewerSchema`."""
         head = await self._log.head(where)
-        records = [] if head is None else await self._log.read(where, until=head.sequence)
-        commits = [decode(recorded.data) for recorded in without_copies(records)]
+        stored = [] if head is None else await self._log.read(where, until=head.sequence)
+        commits = [decode(one.data) for one in without_copies(stored)]
         return [(commit, event) for commit in commits for event in stored_ledger_events(commit)]

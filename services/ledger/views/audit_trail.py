@@ -227,7 +227,7 @@ async def with_bytes(log: EventLog, table: Table, found: Sequence[Step], reveale
     if not found:
         return []
     there = await log.read(address.table(table.table_id), after=found[0].sequence - 1, until=found[-1].sequence)
-    stored = {recorded.sequence: recorded.data for recorded in there}
+    stored = {one.sequence: one.data for one in there}
     shown: list[dict[str, Any]] = []
     for step in found:
         data = stored.get(step.sequence)

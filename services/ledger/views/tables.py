@@ -188,20 +188,20 @@ def lines(batch: Iterable[Stored], known: dict[str, Table]) -> list[Line]:
     Raises `NewerSchema`, and `msgspec.ValidationError` for what the catalogue does not know.
     """
     written: list[Line] = []
-    for recorded in batch:
-        commit = decode(recorded.data)
+    for stored in batch:
+        commit = decode(stored.data)
         events = stored_table_events(commit)
-        table_id = recorded.address.id
+        table_id = stored.address.id
         table = after(known.get(table_id) or Table(table_id), events)
         table = known[table_id] = msgspec.structs.replace(
             table,
-            stream=recorded.stream,
-            sequence=recorded.sequence,
+            stream=stored.stream,
+            sequence=stored.sequence,
             revision=commit.revision,
             at=commit.at,
-            hash=hash_of(recorded.data),
-            first_sequence=table.first_sequence or recorded.sequence,
-            over_sequence=table.over_sequence or (recorded.sequence if table.status == "over" else None),
+            hash=hash_of(stored.data),
+            first_sequence=table.first_sequence or stored.sequence,
+            over_sequence=table.over_sequence or (stored.sequence if table.status == "over" else None),
         )
         written.append(Line(table, commit, events))
     return written

@@ -42,13 +42,6 @@ class Outcome(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-class Answered(msgspec.Struct, frozen=True):
-    """An order with its outcome."""
-
-    order: Order
-    outcome: Outcome
-
-
 _COLUMNS: Final = "id, stream, aggregate, kind, revision, author, why"
 _decode: Final = msgspec.json.Decoder(Outcome).decode
 _encode: Final = msgspec.json.Encoder().encode

@@ -262,15 +262,6 @@ def game_of(deal: AnyDeal) -> Deal:
     return deal.deal if isinstance(deal, Court) else deal
 
 
-def last_standing(court: Court, *kinds: ActKind) -> tuple[int, Act] | None:
-    """The latest act of these kinds that nobody has remedied, with its number."""
-    for index in range(len(court.acts) - 1, -1, -1):
-        act = court.acts[index]
-        if act.standing and act.kind in kinds:
-            return index, act
-    return None
-
-
 def settled(acts: tuple[Act, ...], index: int, *, since: bool = False) -> tuple[Act, ...]:
     """The acts with number `index` remedied; with `since` all later acts of the play too, whose cards went back with it."""
     return tuple(

@@ -283,35 +283,3 @@ class EntriesClosed(Event, frozen=True, tag="EntriesClosed"):
     """The time to write and to correct deal `deal` is over (4.2.9, 4.2.10)."""
 
     deal: int
-
-
-IrregularEvent = (
-    Peeked
-    | CardsShown
-    | TalonTakenEarly
-    | AttentionCalled
-    | CardGiven
-    | CallTakenBack
-    | BidderExcluded
-    | TalonReturned
-    | ContractTakenBack
-    | OrderRefused
-    | TricksTakenBack
-    | LeadRestricted
-    | CardNamed
-    | PlansDisputed
-    | TrickForfeited
-    | FineWritten
-    | RestForfeited
-    | DealStopped
-    | DealEnded
-    | Redealt
-    | Confirmed
-    | Ruled
-    | EntryWritten
-    | EntryCorrected
-    | EntryFined
-    | WarningGiven
-    | LateEntryAsked
-    | EntriesClosed
-)

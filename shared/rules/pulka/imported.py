@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
@@ -22,8 +22,6 @@ from shared.rules.scoring.series import Series
 from shared.rules.scoring.settlement import settlement
 from shared.rules.scoring.sheet import Sheet, empty_sheet, write
 from shared.rules.scoring.sheet_document import read_sheet
-
-VISIBILITIES: Final = ("public", "private")
 
 
 class PulkaRecorded(Event, frozen=True, tag="PulkaRecorded"):
