@@ -11,7 +11,7 @@ from collections.abc import Callable
 import structlog
 
 from services.table.table import Result, Tables, next_deal
-from shared.eventlog.aggregates import Committed, QueueFull
+from shared.eventlog.aggregates import BrokenChain, Committed, QueueFull
 from shared.eventlog.port import LogError
 
 log = structlog.get_logger(__name__)
@@ -42,3 +42,5 @@ class NextDeals:
             await self._tables.start_deal(table_id, number, self._clock())
         except (LogError, QueueFull) as passing:
             log.warning("deal_waits", table=table_id, number=number, reason=type(passing).__name__)  # the clocks will start it
+        except BrokenChain as damaged:  # nobody waits for this task, so that it would be told nowhere
+            log.error("log_damaged", table=table_id, revision=damaged.revision, reason=str(damaged))  # noqa: TRY400 - no fault of the code

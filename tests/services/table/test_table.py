@@ -7,7 +7,9 @@ import itertools
 
 import msgspec
 import pytest
+from structlog.testing import capture_logs
 
+from services.table.next_deals import NextDeals
 from services.table.table import Table, Tables, Turn, deadline, fold, initial
 from services.table.view import view
 from shared.eventlog.aggregates import BrokenChain, Committed, Mismatch, Nothing, RefusedAt, Request
@@ -310,3 +312,15 @@ async def test_f20_a_sealed_box_that_was_changed_is_damage():
         await Tables(log, TableCodec(KEYS)).load(TABLE_ID)
     assert broken.value.revision == len(before) + 1
     assert problem_of(broken.value).code == "log_damaged"
+
+
+async def test_f20_a_next_deal_that_meets_damage_is_told():
+    """F20: whoever starts the next deal by themselves says in the log that the table's log is damaged; nobody else would hear of it."""
+    playing = Playing()
+    opened = await playing.tables.open(TABLE_ID, playing.opening, playing.now, None)
+    playing.log.store.store(address.table(TABLE_ID), b"{", 0)
+    next_deals = NextDeals(playing.tables, lambda: playing.now)
+    with capture_logs() as told:
+        next_deals.after(opened)
+        await next_deals.drain()
+    assert [(line["event"], line["table"], line["revision"]) for line in told] == [("log_damaged", TABLE_ID, 2)]
