@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from shared.eventlog import reading
 from shared.eventlog.jetstream import open_log
-from shared.eventlog.port import Conflict, NotPermitted, Unavailable
+from shared.eventlog.port import STORAGE_FULL, Conflict, NotPermitted, Unavailable
 from shared.eventlog.streams import Namespace, StreamDrift, configurations
 from shared.events.address import Address, new_id
 from shared.events.commit import decode_head
@@ -310,3 +310,15 @@ class TestJetStreamLog(LogContract, ReadingContract):
         assert await apart.head(table) is None
         assert (await apart.append(table, some_commit(table, 1), 0)).sequence == 1
         assert await world.other.read(table) == [first]
+
+
+async def test_f22_a_trouble_is_over_with_the_next_commit_that_is_stored(nats_url, namespace):
+    """F22: what one stream refused is told until that stream takes a commit again; what another one takes says nothing of it."""
+    log = await open_log(nats_url, namespace)
+    here, there = some_table(0), some_table(1)
+    log._troubles[here.stream] = STORAGE_FULL  # as an append leaves it that the server refused
+    await fill(log, there, 1)
+    assert log.trouble() == STORAGE_FULL
+    await fill(log, here, 1)
+    assert log.trouble() is None
+    await log.close()

@@ -15,6 +15,7 @@ from shared.rules.language.refusal import Malformed
 from shared.rules.pulka import decider as match
 from shared.rules.pulka.decider import Pulka
 from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded, imported, imported_again, sheet_before
+from shared.rules.pulka.state import settled_now
 from shared.rules.score_files.score_file import score_document
 
 CASES = [json.loads(line) for line in (Path(__file__).parents[1] / "cases" / "score.jsonl").read_text().splitlines()]
@@ -56,6 +57,20 @@ def test_what_is_recorded_is_what_was_scored(case):
     assert (pulka.sheet.document(), pulka.status, pulka.number) == (answer["sheet"], "over", len(answer["deals"]))
     assert json.loads(json.dumps(score_document(event.score_file))) == answer
     assert stored(imported_again(event)) == event
+
+
+def test_decision_16_a_table_rounds_by_the_dealer_of_its_last_deal():
+    """F10: from sheet and last dealer a table settles to what the file of the same pulka gives, whoever dealt (Decision 16)."""
+    rounded = []
+    for dealer in range(4):
+        deal = {"dealer": dealer, "contract": "all_pass", "tricks": [0 if seat == dealer else 3 for seat in range(4)]}
+        deal["tricks"][(dealer + 1) % 4] = 4
+        file = {"convention": "sochi", "players": 4, "start": {"mountain": [0, 0, 0, 1]}, "deals": [deal]}
+        pulka = match.evolve(Pulka("t"), imported(file, (), "public", "op"))
+        assert pulka.last_dealer == dealer
+        assert settled_now(pulka) == pulka.settlement
+        rounded.append(pulka.settlement["rounded"])
+    assert rounded == [[28, -12, -3, -13], [-3, 28, -12, -13], [-3, -3, 28, -22], [-12, -3, -3, 18]]
 
 
 def test_the_kept_file_says_everything_and_nothing_twice():

@@ -110,6 +110,13 @@ def test_4_2_12_the_compensation_stands_beside_the_rounding() -> None:
     assert "  A compensation (4.2.12) does not make these whole." in halves
 
 
+def test_decision_16_of_equals_the_seat_left_of_the_last_dealer_is_corrected() -> None:
+    """F10: the explanation rounds whom the settlement rounds, which is not the lowest seat (Decision 16)."""
+    deal = {"dealer": 2, "contract": "all_pass", "tricks": [3, 3, 0, 4]}
+    text = told("sochi", deal, players=4, start={"mountain": [0, 0, 0, 1]})
+    assert "  Rounded to whole whists that sum to zero: seat 0 −3, seat 1 −3, seat 2 +28, seat 3 −22." in text
+
+
 def test_4_2_13_the_stake_is_told() -> None:
     """What everybody gets and pays at the agreed stake (4.2.13)."""
     text = told("sochi", start={"mountain": [7, 0, 0]}, stake="1/2")
