@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from shared.rules.adjudicated.damages import line_of_all_pass, lost_by
 from shared.rules.language.moves import Bid, CallAttention, Declare, Discard
 from shared.rules.language.refusal import Refused
@@ -43,8 +45,17 @@ def test_3_3_16_3_no_call_reopens_the_deal():
         sat.tries(3, CallAttention(rule, seat))
         assert isinstance(sat.last, Refused), rule
     assert sat.calls(3, "3.2.21", 1).names() == ["AttentionCalled", "FineWritten"]
+    assert sat.last[0].rule == "3.2.21", "there is no auction any more that the seat could be out of (3.2.19)"
     sat.confirmed()
     assert (1, "mountain", None, 5, "3.2.21") in sat.entries()
+
+
+@pytest.mark.parametrize("rule", ["3.2.9", "3.2.14", "3.2.17", "FN13"])
+def test_3_3_16_3_no_fault_of_the_dealing_reopens_the_deal(rule):
+    """F2: nor where nobody had called yet when the talon was shown to all, and a dealing fault would have been heard (3.2.18)."""
+    sat = Seated(deal=table(players=4, hands=E1, talon="QS 7D"), recorded=True)
+    sat.peeks(0, "talon", show=True).calls(3, "3.3.16.3", 0).plays_on()
+    sat.cannot_call(3, rule, rule)
 
 
 def test_3_9_14_3_no_revoke_reopens_the_deal():

@@ -81,6 +81,7 @@ def test_a_demo_that_is_ended_leaves_no_server(tmp_path, ending):
         (["--url", "http://127.0.0.1:9"], 3, "does not answer"),
         (["--url", "nonsense"], 2, "--url"),
         (["--convention", "{"], 2, "--convention"),
+        (["--url", "http://127.0.0.1:9", "--convention", '{"preset":"sochi","ten":"checked","ten":"blind"}'], 2, "given more than once"),
         (["--players", "7"], 2, "--players"),
     ],
 )

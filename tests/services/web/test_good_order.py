@@ -23,6 +23,7 @@ async def refused(answer, path):
         (b'{"type":"cut","type":"cut","at":10}', "type"),
         (rb'{"type":"cut","at":10,"\u0061t":11}', "at"),
         (b'{"type":"cut","at":10,"at":"x"}', "at"),
+        (b'{"type":"cut","at":10,"at":10,"card":"AS"}', "at"),
         (rb'{"type":"seed","seed":"\u0061\u0062","seed":"ab"}', "seed"),
         (
             b'{"type":"ruling","rule":"3.9.1","seat":0,"reason":"a:b","entries":[{"seat":0,"seat":1,"column":"pool","amount":1}]}',
