@@ -43,8 +43,9 @@ class Shown:
                 self.hands.add(hand)
             case {"type": "CardsDiscarded", "cards": cards} | {"type": "Peeked", "what": "discard", "cards": str() as cards}:
                 self.discard = cards
-            case {"type": "TalonReturned", "talon": talon}:
+            case {"type": "TalonReturned", "seat": seat, "hand": hand, "talon": talon}:
                 self.talon = talon
+                self.hands |= {seat} if hand is not None else set()  # they had not looked before, where calls are made in the dark
             case {"type": "TalonTaken" | "DarkTalonTaken" | "TalonTakenEarly", "cards": str() as cards}:
                 self.talon = cards
             case {"type": "Peeked", "what": "talon", "cards": str() as cards}:
