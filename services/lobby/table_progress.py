@@ -80,11 +80,14 @@ def _readable_status(stored: Stored) -> tuple[str, int] | None:
 
 
 async def status_now(event_log: EventLog, table_id: str) -> str | None:
-    """The table's status by its newest commit, asked at the leader; None while no pulka has begun. Raises `Unavailable`."""
+    """The table's status by its newest commit, asked at the leader; None while no pulka has begun. Raises `Unavailable`.
+
+    `playing` too where that commit is damaged and says nothing: then the rows may know more.
+    """
     head = await event_log.head(address.table(table_id))
     if head is None:
         return None
-    found = status_in(head)
+    found = _readable_status(head)
     return "playing" if found is None else found[0]
 
 
@@ -93,7 +96,7 @@ async def status_when_begun(event_log: EventLog, table_id: str, seconds: float) 
     try:
         async with asyncio.timeout(seconds), aclosing(event_log.watch(address.table(table_id))) as commits:
             async for stored in commits:
-                if found := status_in(stored):
+                if found := _readable_status(stored):
                     return found[0]
     except TimeoutError:
         pass

@@ -10,6 +10,8 @@ from services.lobby import table_progress
 from services.lobby.database import Database
 from services.lobby.responses import status_of
 from services.lobby.tables import Table
+from shared.eventlog.memory import MemoryLog, MemoryStore
+from shared.events import address
 from shared.rules.language.correction_events import PulkaAnnulled, ResultCorrected
 from shared.web.paging import to_cursor
 
@@ -196,3 +198,14 @@ async def test_a_restart_goes_on(lobby, sign_up, table_service, monkeypatch):
 def test_the_highest_rank_holds(known, status):
     """A status is merged by rank, whoever brings it and in whatever order."""
     assert status_of(Table("0-x", status="starting"), *known) == status
+
+
+@pytest.mark.parametrize(
+    "damaged", [b'{"PulkaClosed"', b'{"type":"PulkaOpened","x":' + b"[" * 100_000], ids=["cut off", "brackets without end"]
+)
+async def test_f20_a_table_with_a_damaged_commit_is_shown_all_the_same(damaged):
+    """F20: bytes that look like an end and are no commit say nothing of a table, and are no error of ours."""
+    event_log, where = MemoryLog(MemoryStore()), address.table("0-" + "b" * 26)
+    event_log.store.store(where, damaged, 0)
+    assert await table_progress.status_now(event_log, where.id) == "playing"
+    assert await table_progress.status_when_begun(event_log, where.id, 0.1) is None
