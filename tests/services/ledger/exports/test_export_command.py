@@ -19,9 +19,12 @@ from services.cli.operator import export as export_module
 from services.cli.operator import export_source
 from services.cli.operator.export import export
 from services.ledger.exports import export_rows
-from shared.web.auth import READ
-from shared.web.service import CannotStart, ServersUnreachable
-from shared.web.settings import read_settings
+from services.ledger.exports.export_api import export_routes
+from services.ledger.exports.export_forms import BOM
+from shared.web import application
+from shared.web.auth import OPERATE, READ
+from shared.web.service import CannotStart, ServersUnreachable, Service
+from shared.web.settings import Settings, read_settings
 from tests.served import served
 from tests.services.ledger.played import PlayedTable
 
@@ -306,3 +309,40 @@ async def test_of_two_at_once_one_is_told(played, command, tmp_path, more):
         assert part.exists()
     assert (await command("entries", "--out", out, "--resume")).exit_code == 0
     assert not part.exists()
+
+
+@pytest.mark.parametrize(("separator", "bom"), [("semicolon", True), ("semicolon", False), ("comma", True)])
+async def test_f38_a_spreadsheet_gets_its_csv(site, played, command, separator, bom):
+    """F38: separator and mark of UTF-8 reach the file over HTTP and by the command alike."""
+    told = await command("entries", "--format", "csv", "--separator", separator, *(["--bom"] if bom else []))
+    asked = {"format": "csv", "separator": separator, "bom": str(bom).lower()}
+    answer = await site.get("/export/entries", headers=site.token("boss", OPERATE), **asked)
+    assert told.stdout_bytes == answer.content
+    assert answer.content.startswith(BOM) == bom
+    head, *_ = answer.content.removeprefix(BOM).decode().splitlines()
+    assert head.startswith("table_id;" if separator == "semicolon" else "table_id,")
+    assert all(table.id.encode() in answer.content for table in played)
+
+
+async def test_f38_names_are_asked_for_by_the_command(site, played, command, tmp_path):
+    """F38: `--names` asks a server for them; beside the database it needs a lobby, and says so where none is known."""
+    public, _ = played
+
+    async def names(players):
+        return {player: "Борис" for player in players if player == public.seats[1]}
+
+    async def nothing():
+        """Started and stopped by the fixtures."""
+
+    async def health():
+        return {"status": "ok"}
+
+    service = Service(name="ledger", routes=export_routes(lambda: site.desk, names), start=nothing, stop=nothing, health=health)
+    async with served(application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))) as server:
+        url = f"http://127.0.0.1:{server.port}"
+        found = {row["player"]: row["name"] for row in rows((await command("statement", "--url", url, "--names")).stdout)}
+        assert found == dict.fromkeys(public.seats) | {public.seats[1]: "Борис"}
+        assert "Борис" not in (await command("statement", "--url", url)).stdout
+    refused = await command("statement", "--names")
+    assert isinstance(refused.exception, CannotStart)
+    assert "PULKA_LOBBY_URL" in str(refused.exception)

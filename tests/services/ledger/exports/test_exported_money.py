@@ -85,6 +85,7 @@ async def test_the_double_entry_comes_whole(site, log):
             for one in made
             for posting in one["postings"]
         ]
+        assert {row["entered_on"] for row in heads + posted} == {DAY}
         for result in statement["results"]:
             got, gave = (
                 sum(Fraction(row["amount"]) for row in posted if row["unit"] == "whists" and row[side] == result["player"])
