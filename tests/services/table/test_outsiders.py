@@ -13,6 +13,7 @@ from shared.web.auth import Tokens
 from shared.web.problems import Problem
 from shared.web.streaming import Streams
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
+from tests.services.table.test_archived import archived
 
 LATE = {"spectators": {"allowed": True, "delay_deals": 1}}
 HIDDEN = [{"visibility": "private"}, LATE, {"spectators": {"allowed": False}}]
@@ -58,3 +59,12 @@ async def test_f25_who_asks_for_a_seat_is_answered_with_what_they_did(terms):
     answer = await make_move(desk, TABLE_ID, Sender("eve", "key", None, "0" * 16, playing.now), Join())
     assert (answer["revision"], answer["position"] is not None) == ((None, False) if terms else ((await playing.table()).revision, True))
     assert b"ConsentAsked" in bytes(answer["events"][0])
+
+
+async def test_f25_of_an_archived_table_nobody_is_told_a_revision():
+    """F25: who might look at it went with its history, so that the refusal of any move tells nobody how far it came."""
+    playing, desk = await at({})
+    await archived(playing)
+    for player in ("ann", "eve"):
+        problem = await refused(desk, player, Bid("pass"))
+        assert (problem.code, problem.document.revision) == ("archived", None)
