@@ -276,12 +276,20 @@ def time_out(table: Table, turn: Turn, at: int) -> tuple[Event, ...] | Refused:
 Result = Committed[Table, Event] | RefusedAt | Nothing[Table]
 
 
+def new_server_seed() -> str:
+    """The server's part in a deal: 32 bytes as hex, which nobody can know beforehand."""
+    return secrets.token_hex(32)
+
+
 class Tables:
     """Commands on tables. Every answer is about what the log has stored; a repeat of a command gives the first answer again."""
 
-    def __init__(self, log: EventLog, codec: TableCodec, capacity: int = CAPACITY) -> None:
+    def __init__(
+        self, log: EventLog, codec: TableCodec, capacity: int = CAPACITY, *, server_seed: Callable[[], str] = new_server_seed
+    ) -> None:
         self.log = log
         self.codec = codec
+        self._server_seed = server_seed
         self._aggregates: Aggregates[Table, Event] = Aggregates(log, codec, initial, fold, capacity=capacity, alone=stands_alone)
 
     async def load(self, table_id: str, *, at_leader: bool = False) -> Loaded[Table]:
@@ -312,7 +320,7 @@ class Tables:
     async def start_deal(self, table_id: str, number: int, now: int) -> Result:
         """Start deal `number`, if it is the next one and none is in progress; or settle the pulka, if that is what comes next."""
         request = self._own_request(f"deal:{number}", now, None)
-        command = StartDeal(number, secrets.token_hex(32))
+        command = StartDeal(number, self._server_seed())
         return await self._aggregates.transact(
             address.table(table_id), request, lambda loaded, _: match.start_deal(loaded.state.pulka, command)
         )

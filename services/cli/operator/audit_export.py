@@ -17,6 +17,7 @@ from rich.progress import Progress
 from services.cli.console.plural import counted
 from services.cli.operator.audit_access import Access, access, audit_settings, require_id
 from services.ledger.audit.open_part import open_part
+from services.ledger.audit.proofs import goes_along
 from services.ledger.audit.verify import tables_in
 from services.ledger.views import tables
 from shared.eventlog.copies import without_copies
@@ -60,7 +61,7 @@ def export(what: tuple[str, ...], *, every: bool, private: bool, as_json: bool) 
 
 
 async def _exported(settings: Settings, path: Path, table_id: str | None, *, private: bool) -> dict[str, Any]:
-    writer, written, commits = ExportWriter(), list[Leaf](), 0
+    writer, written, cut, commits = ExportWriter(), list[Leaf](), set[str](), 0
     console = Console(stderr=True)
     async with access(settings) as at:
         with written_to(path) as file, Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -70,16 +71,18 @@ async def _exported(settings: Settings, path: Path, table_id: str | None, *, pri
                 async for place, records, hidden in chosen:
                     file.write(writer.table(place.id, [one.data for one in records], hidden=hidden))
                     written.append(leaf_of(place.id, [hash_of(recorded.data) for recorded in records]))
+                    cut |= {place.id} if hidden else set()
                     commits += len(records)
                     bar.advance(task)
-            signed, proofs = await _proofs(at, written)
+            signed, proofs = await _proofs(at, written, cut)
             if signed is not None:
                 file.write(writer.checkpoint(signed))
                 for proof in proofs:
                     file.write(writer.proof(*proof))
             file.write(writer.end())
-    number = None if signed is None else signed.header.number
-    return {"file": str(path), "tables": len(written), "commits": commits, "checkpoint": number, "proofs": len(proofs)}
+    number, ends = None if signed is None else signed.header.number, {one.table: one.revision for one in written}
+    proved = sum(goes_along(leaf, ends[leaf.table]) for leaf, _ in proofs)
+    return {"file": str(path), "tables": len(written), "commits": commits, "checkpoint": number, "proofs": proved}
 
 
 async def _count(at: Access) -> int:
@@ -108,8 +111,8 @@ async def _chosen(at: Access, table_id: str | None, *, private: bool) -> AsyncGe
                 yield place, shown, len(shown) < len(records)
 
 
-async def _proofs(at: Access, written: list[Leaf]) -> tuple[Signed | None, list[Any]]:
-    """The newest checkpoint, and the proofs of those tables that stand in it as they were written."""
+async def _proofs(at: Access, written: list[Leaf], cut: set[str]) -> tuple[Signed | None, list[Any]]:
+    """The newest checkpoint, and the proofs that go along with the tables as they were written; of those in `cut` the rest is hidden."""
     async with at.readers.reading() as connection:
         newest = await at.proofs.newest(connection)
         if not newest:
@@ -121,4 +124,5 @@ async def _proofs(at: Access, written: list[Leaf]) -> tuple[Signed | None, list[
     tree, places = tree_of(leaves), {leaf.table: place for place, leaf in enumerate(leaves)}
     kept = [leaves[places[one.table]] for one in written if one.table in places]
     ends = {one.table: one.revision for one in written}
-    return signed, [(leaf, path_in(tree, places[leaf.table])) for leaf in kept if leaf.revision <= ends[leaf.table]]
+    fitting = [leaf for leaf in kept if goes_along(leaf, ends[leaf.table], hidden=leaf.table in cut)]
+    return signed, [(leaf, path_in(tree, places[leaf.table])) for leaf in fitting]

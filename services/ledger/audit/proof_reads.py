@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from services.ledger.audit.proofs import Proofs
+from services.ledger.audit.proofs import Proofs, goes_along
 from services.ledger.desk.desk import Desk, Seen
 from services.ledger.views import audit_trail
 from services.ledger.views.tables import Table
@@ -56,11 +56,11 @@ class ProofReads:
         return Proof(revision, hashes[revision - 1].hex(), in_table, leaf, await self._path(connection, leaf, signed), signed)
 
     async def covering(self, connection: Connection, table: Table) -> tuple[Signed, Leaf] | None:
-        """The newest checkpoint, if it holds the table as it is now."""
+        """The newest checkpoint and the table's leaf in it, if that goes into the table's export."""
         newest = await self.proofs.newest(connection)
         signed = await self.proofs.one(connection, newest)
         leaf = await self.proofs.leaf(connection, table.table_id, newest)
-        return (signed, leaf) if signed is not None and leaf is not None and leaf.head == table.hash else None
+        return (signed, leaf) if signed is not None and leaf is not None and goes_along(leaf, table.revision) else None
 
     async def deal(self, table: Table, number: int) -> RecomputedDeal:
         """A revealed deal, shuffled and dealt once more. Raises 404, 500 `log_differs`."""

@@ -57,6 +57,15 @@ def row_of(event: CheckpointSigned) -> Row:
     return Row(event.number, Signed(event.signed, event.signature).header.at, event.signed, event.signature, cut)
 
 
+def goes_along(leaf: Leaf | None, revisions: int, *, hidden: bool = False) -> bool:
+    """Whether an export file with a table's first `revisions` commits takes the proof of its `leaf` in a checkpoint.
+
+    A leaf of fewer commits proves those. One of more goes along only where the file says that the rest is `hidden`: whoever checks it
+    then learns that the checkpoint knows more. Elsewhere it is of a moment after the file, and would call its end missing.
+    """
+    return leaf is not None and (hidden or leaf.revision <= revisions)
+
+
 class Proofs:
     """The rows, read and written through a connection of anybody's; every name is qualified."""
 

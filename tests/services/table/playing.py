@@ -1,4 +1,4 @@
-"""Plays a table through its service with seeded random legal moves, on the in-memory log; what tests of the table need and no more."""
+"""Plays a table through its service, cards and legal moves by one seed, on the in-memory log; what tests of the table need and no more."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Playing:
     ):
         self.store = MemoryStore()
         self.log = MemoryLog(self.store)
-        self.tables = Tables(self.log, TableCodec(KEYS))
+        deals = random.Random(f"the deals of {seed}")
+        self.tables = Tables(self.log, TableCodec(KEYS), server_seed=lambda: f"{deals.getrandbits(256):064x}")
         self.terms = terms or {}
         self.opening = OpenPulka(resolve(convention, target), "00" * 32, players, target, PLAYERS[:players], self.terms, 0)
         self.random = random.Random(seed)

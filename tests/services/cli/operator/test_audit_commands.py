@@ -36,6 +36,7 @@ def played(seed, **options):
 
 ONE, COMMITS = played(1)
 TWO, OTHERS = played(2, players=4)
+AGAIN, GOING_ON = played(4)
 HIDDEN, SECRETS = played(3, terms={"visibility": "private"})
 
 
@@ -277,3 +278,15 @@ def test_a_deal_in_progress_is_not_exported(club, tmp_path):
     assert not any(b"CardsDealt" in data for data in exported.commits)
     assert told["proofs"] == 0
     assert exported.head == hash_of(exported.commits[-1])
+
+
+def test_a_file_whose_own_checkpoint_knows_more_says_so(club, tmp_path):
+    """A table that was signed in the middle of a deal: its export leaves that deal out, and whoever checks it learns that there is more."""
+    dealt = next(at for at, data in enumerate(GOING_ON, 1) if b'"CardsDealt"' in data)
+    club.store({AGAIN: GOING_ON[: dealt + 2]})
+    club.told("checkpoint")
+    path = tmp_path / "cut.ndjson"
+    told = club.told("export", AGAIN, path)
+    assert (told["commits"] < dealt, told["proofs"]) == (True, 0)
+    verdict = stranger.verify().check(str(path), key=club.key.public)
+    assert (verdict["verified"], verdict["not_compared"]) == (True, {AGAIN: dealt + 2})

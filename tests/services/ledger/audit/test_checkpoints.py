@@ -360,6 +360,19 @@ async def test_a_finished_table_is_exported(log, projector, checkpoints, site):
     assert proof.path.leads_to(proof.leaf.entry) == signed.header.root
 
 
+async def test_a_finished_table_is_exported_with_the_proof_of_its_beginning(log, projector, checkpoints, site):
+    """A checkpoint that was signed while the pulka went on proves the table as far as it knows it, over HTTP as by the command."""
+    played = await PlayedTable(log, 15).play(commits=20)
+    await read(projector, played)
+    signed, _ = await checkpoints.sign(KEY, NOW)
+    await played.play()
+    await read(projector, played)
+    _, table, *proved = read_export((await told(site, f"/tables/{played.id}/audit/export")).splitlines(keepends=True))
+    assert len(table.commits) == len(played.commits) > 20
+    assert proved[0] == signed
+    assert (proved[1].leaf, proved[1].path.leads_to(proved[1].leaf.entry)) == (leaf(played, 20), signed.header.root)
+
+
 async def test_f20_a_copy_in_the_log_changes_no_checkpoint(log, projector, checkpoints, site, connection):
     """F20: a commit that lies there twice is one commit: signed, proved and exported as without its copy, also without the books' rows."""
     played = await PlayedTable(log, 20).play(commits=10)
