@@ -21,6 +21,7 @@ from services.lobby.terms import OpenTable, agree
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.events.address import is_id
 from shared.projections.core.at_least import UnknownPosition
+from shared.rules.convention.options import PRESETS
 from shared.rules.deck.seats import MOST
 from shared.rules.language.refusal import Refused
 from shared.web import auth
@@ -72,6 +73,8 @@ def table_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         at_least: FromQuery[str | None] = None,
     ) -> TableList:
         at = desk()
+        if convention is not None and convention not in PRESETS:
+            raise malformed("convention", f"must be a preset's name: {', '.join(PRESETS)}")
         after = begins_after(cursor, tuple[int, str])
         if at_least is not None:
             await _reached(at, at_least)

@@ -33,7 +33,7 @@ def front_routes(services: Sequence[Service]) -> list[HTTPRouteHandler]:
     @get("/problems/{code:str}", tags=["operation"], summary="What the code of a problem document means")
     async def problem(code: FromPath[str]) -> dict[str, str]:
         if code not in TITLES:
-            raise Problem(404, "not_found", "No code of the HTTP layer; the rules' own codes say themselves which rule they cite.")
+            raise Problem(404, "not_found", "There is no such code.")
         return {"code": code, "title": TITLES[code]}
 
     return [index, problem]

@@ -15,7 +15,7 @@ from shared.web.service import ServersUnreachable
 from shared.web.settings import home_of, read_settings, variable
 from shared.web.unanswered import why_unanswered
 
-BY_DEFAULT: Final = "[default: the port of PULKA_PORT on this machine, else the `pulka up` that runs in PULKA_HOME]"
+BY_DEFAULT: Final = "[default: the port of PULKA_PORT on this machine, else the `pulka up` that runs in PULKA_HOME, else port 8080]"
 
 
 class ServerUrl(click.ParamType[str]):

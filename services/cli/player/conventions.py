@@ -94,7 +94,7 @@ def _print_one(convention: Convention, lang: Lang, *, as_json: bool) -> None:
         told = origin(convention, line.option)
         sources = "\n".join((_came_from(told, line.source, lang), *(_elsewhere(line.option, one, lang) for one in told.elsewhere)))
         if lang == "ru":
-            table.add_row(option_name(lang, line.option), option_value(lang, line.option, line.value), sources)
+            table.add_row(_with_key(option_name(lang, line.option), line.option), option_value(lang, line.option, line.value), sources)
         else:
             table.add_row(line.option, f"{_shown(line.value)}\n{line.question}", sources)
     Console().print(table)
@@ -153,7 +153,7 @@ def _print_differences(pair: tuple[Convention, Convention], names: tuple[str, st
             values = [_shown(one.value), _shown(two.value)]
         sources = (who_plays(_who(convention, one.option), lang) for convention in pair)
         sides = (f"{value}\n({told})" if told else value for value, told in zip(values, sources, strict=True))
-        name = option_name(lang, one.option) if lang == "ru" else one.option
+        name = _with_key(option_name(lang, one.option), one.option) if lang == "ru" else one.option
         table.add_row(name, *sides, source_cited(lang, one.source))
     Console().print(table)
 
@@ -177,8 +177,14 @@ def _print_all(lang: Lang, *, as_json: bool) -> None:
             told = [f"{option_name(lang, line.option)}: {option_value(lang, line.option, line.value)}" for line in found]
         else:
             told = [f"{line.option} {_shown(line.value)}" for line in found]
-        table.add_row(convention_name(lang, convention.preset), {"en": ", ", "ru": "; "}[lang].join(told) or "-")
+        name = convention_name(lang, convention.preset)
+        table.add_row(_with_key(name, convention.preset) if lang == "ru" else name, {"en": ", ", "ru": "; "}[lang].join(told) or "-")
     Console().print(table)
+
+
+def _with_key(name: str, key: str) -> str:
+    """A Russian name, and below it the key that commands and documents take."""
+    return f"{name}\n[dim]{key}[/dim]"
 
 
 def _folding(*heads: str) -> tuple[Column, ...]:

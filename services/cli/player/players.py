@@ -58,6 +58,7 @@ def stats(player: str, convention: str | None, players: int | None, url: str | N
         counts = (str(one[name]) for name in ("declared", "made", "failed"))
         table.add_row(one["contract"], *counts, _number(one["tricks"]), _mean(one["whists"]))
     console.print(table)
+    console.print("In brackets: the interval that holds the true mean with 95 % certainty.")
 
 
 @click.command()
@@ -110,7 +111,12 @@ def _mean(whists: dict[str, Any]) -> str:
     if whists["mean"] is None:
         return ""
     interval = whists["interval_95"]
-    return f"{whists['mean']:+.2f}" + (f" ({interval[0]:+.2f} to {interval[1]:+.2f})" if interval else "")
+    return signed(whists["mean"]) + (f" ({signed(interval[0])} to {signed(interval[1])})" if interval else "")
+
+
+def signed(value: float) -> str:
+    """A number with its sign, which is a minus as on sheets."""
+    return f"{value:+.2f}".replace("-", "−")
 
 
 def _rating(rated: dict[str, Any]) -> str:

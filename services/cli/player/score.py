@@ -27,6 +27,8 @@ def score(file: str, lang: str, *, lines: bool, explain: bool, as_json: bool) ->
     Answers with one JSON object, or with plain text for --explain. Exit status 1: a deal after the pulka's end; 2: a file that
     cannot be read, with the place of what is wrong on standard error.
     """
+    if lang != "en" and not explain:
+        raise click.UsageError("--lang is the language of --explain; give that too")
     if not explain:
         (answer_lines if lines else answer_one)(file, score_document)
     elif lines:

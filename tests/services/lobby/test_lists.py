@@ -102,6 +102,7 @@ WRONG_QUERIES = [
     ("cursor=x", "cursor"),
     (f"cursor={to_cursor((1 << 63, 'a'))}", "cursor"),
     ("convention=sochi%00", "convention"),
+    ("convention=nope", "convention"),
     ("wants_bots=perhaps", "wants_bots"),
     ("club=x", "club"),
     ("at_least=TABLE_0:1", "at_least"),

@@ -109,6 +109,12 @@ async def test_terms_that_cannot_be(sign_up):
     assert (await anna.get("/tables"))["tables"] == []
 
 
+async def test_a_body_that_cannot_be_read_is_said_before_the_token(stranger):
+    """The order of refusals (refusals.md), here as at a table: first what cannot be read, then who asks."""
+    assert (await stranger.post("/tables", {"nonsense": 1}, status=400))["code"] == "malformed"
+    assert (await stranger.post("/tables", {"convention": "sochi", "players": 3}, status=401))["code"] == "token_missing"
+
+
 async def test_an_adjudicated_table_shows_what_it_agrees_on(sign_up):
     """Who watches, who judges, how entries are made and how long the pauses are, each with its default; null where rules are enforced."""
     anna, judge = await sign_up("Anna"), await sign_up("Judge")

@@ -125,6 +125,24 @@ async def test_what_is_wrong_is_said_alike_on_both_ways(table, clients, wrong):
 
 
 @pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"content": b'{"type": "cut", "at": 30}', "bearer": "Bearer nonsense", "key": None}, "malformed"),
+        ({"bearer": "Bearer nonsense", "key": None}, "token_invalid"),
+        ({"bearer": None, "key": None}, "token_missing"),
+        ({"key": None}, "idempotency_key_missing"),
+    ],
+    ids=str,
+)
+async def test_refusals_come_in_the_order_that_the_page_lists(clients, wrong, code):
+    """What cannot be read, then the token, then the key, on both ways (refusals.md)."""
+    short, long, bearers, _ = clients
+    wrong = dict(wrong)
+    sent = {"Authorization": wrong.pop("bearer", bearers[0]), "Idempotency-Key": wrong.pop("key", "1")}
+    assert [(await posted(client, "", headers=sent, **wrong)).json()["code"] for client in (short, long)] == [code, code]
+
+
+@pytest.mark.parametrize(
     ("content", "path"),
     [
         (b'{"type": "cut", "at": 16, "at": 17}', "at"),  # F11

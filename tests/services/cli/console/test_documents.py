@@ -35,6 +35,12 @@ def run(command, document, *options):
     return done.exit_code, done.stdout, done.stderr
 
 
+def test_a_language_without_words_to_say_is_wrong_usage():
+    """`--lang` is that of `--explain`; JSON has none, and nobody gets English for Russian without a word."""
+    status, out, err = run(score, GOOD, "--lang", "ru")
+    assert (status, out, "--explain" in err) == (2, "", True)
+
+
 @pytest.mark.parametrize("options", [(), ("--json",)])
 @pytest.mark.parametrize(
     ("command", "document", "keys"),

@@ -41,12 +41,26 @@ def test_every_option_has_its_source():
     ],
 )
 def test_conventions_in_the_words_of_players(arguments, words, monkeypatch):
-    """In Russian conventions and options have the names that players use, and no Latin letter is left."""
+    """In Russian conventions and options have the names that players use, and no Latin letter is left but in the keys to say them by."""
     monkeypatch.setenv("COLUMNS", "200")  # no text is torn apart
     status, told, _ = run(*arguments, "--lang", "ru")
     assert status == 0
     assert all(word in told for word in words)
-    assert not re.search("[A-Za-z]", told)
+    keys = sorted({*OPTION_SOURCES, *PRESETS, "version"}, key=len, reverse=True)
+    words_alone = re.sub("|".join(rf"\b{re.escape(key)}\b" for key in keys), "", told)
+    assert not re.search("[A-Za-z]", words_alone)
+
+
+def test_russian_names_stand_beside_their_keys(monkeypatch):
+    """Whoever reads a convention in Russian can write an option down: its key stands below its name."""
+    monkeypatch.setenv("COLUMNS", "200")
+    _, one, _ = run("leningrad", "--lang", "ru")
+    _, every, _ = run("--lang", "ru")
+    assert [key for key in OPTION_SOURCES if key not in one] == []
+    assert [preset for preset in PRESETS if preset not in every] == []
+    _, differing, _ = run("sochi", "--diff", "leningrad", "--json")
+    _, told, _ = run("sochi", "--diff", "leningrad", "--lang", "ru")
+    assert [one["option"] for one in json.loads(differing)["differences"] if one["option"] not in told] == []
 
 
 @pytest.mark.parametrize("name", PRESETS)
