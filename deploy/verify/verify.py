@@ -1,9 +1,10 @@
 """Checks an export of a Pulka club with nothing but Python 3.9: `python3 verify.py EXPORT [--key PUBLIC_KEY] [--json]`.
 
-Written from the documents alone (docs/export-file.md; docs/events.md); imports nothing of Pulka's. It checks the file's counts and
-digest, every table's chain of hashes, every revealed deal (the server's promise, the shuffle from all seeds and the cut, the dealt hands,
-what lay in the sealed boxes), who drew for seats, who took which trick, that settlements sum to nothing, and the proofs up to the signed
-checkpoint. Exit status: 0 all holds, 1 something is wrong and is named, 2 no export at all, or usage, 3 all holds as far as it is here.
+Written from the documents alone (deploy/docs/export-file.md; deploy/docs/events.md); imports nothing of Pulka's. It checks the file's
+counts and digest, every table's chain of hashes, every revealed deal (the server's promise, the shuffle from all seeds and the cut, the
+dealt hands, what lay in the sealed boxes), who drew for seats, who took which trick, that settlements sum to nothing, and the proofs up to
+the signed checkpoint. Exit status: 0 all holds, 1 something is wrong and is named, 2 no export at all, or usage, 3 all holds as far as it
+is here.
 """
 
 from __future__ import annotations

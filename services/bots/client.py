@@ -66,7 +66,7 @@ class Api:
         self.token, self.player = answer["token"], answer["player"]["id"]
 
     async def open_table(self, terms: dict[str, Any]) -> str:
-        """Open a table on `terms` (docs/http.md: Lobby); its id."""
+        """Open a table on `terms` (deploy/docs/http.md: Lobby); its id."""
         answer = await self.post("/v1/lobby/tables", terms)
         return str(answer.get("table_id") or answer["id"])
 

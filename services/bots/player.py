@@ -19,7 +19,7 @@ FREE = ("discard", "cut", "draw")  # moves of which the view offers one, or none
 
 
 def choose(view: dict[str, Any], generator: random.Random, memory: Memory = _NOTHING) -> dict[str, Any]:
-    """A move for the viewer, who is on turn: always one of `view["legal"]`, with its free fields filled in (docs/moves.md).
+    """A move for the viewer, who is on turn: always one of `view["legal"]`, with its free fields filled in (deploy/docs/moves.md).
 
     Raises `ValueError` when the view offers no move.
     """

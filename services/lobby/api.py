@@ -1,4 +1,4 @@
-"""The lobby over HTTP (docs/http.md): players and tokens. Tables: `table_api`."""
+"""The lobby over HTTP (deploy/docs/http.md): players and tokens. Tables: `table_api`."""
 
 from __future__ import annotations
 

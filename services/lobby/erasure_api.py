@@ -1,4 +1,4 @@
-"""Erasing a person over HTTP (docs/http.md): their personal data becomes unreadable; what they played stays."""
+"""Erasing a person over HTTP (deploy/docs/http.md): their personal data becomes unreadable; what they played stays."""
 
 from __future__ import annotations
 

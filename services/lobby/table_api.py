@@ -31,7 +31,7 @@ from shared.web.metrics import request_id
 from shared.web.paging import begins_after, paged
 from shared.web.problems import Problem, malformed, refusal, unavailable
 
-READY_S: Final = 2.0  # seconds that the last `ready` waits for the pulka to begin (docs/http.md: Lobby); usually 20 ms
+READY_S: Final = 2.0  # seconds that the last `ready` waits for the pulka to begin (deploy/docs/http.md: Lobby); usually 20 ms
 PAGE: Final = 50  # tables a page; each is some 3 KB with its convention
 LARGEST_PAGE: Final = 200
 

@@ -30,7 +30,7 @@ Target = Annotated[int, Meta(ge=1, le=500)]  # ten times the Code's own example
 
 
 class OpenTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table as its host wants it (docs/http.md: Lobby). No `target`: 10 where the convention plays to one. `bots`: seats kept for bots.
+    """A table as its host wants it (deploy/docs/http.md: Lobby). No `target`: 10 where the convention plays to one. `bots`: seats for bots.
 
     `attention`, `entries`, `arbiter`, `pause_s` and `order_pause_s` are terms of adjudicated tables only.
     """

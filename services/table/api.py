@@ -1,4 +1,4 @@
-"""The table over HTTP: read it, move, follow it (docs/http.md)."""
+"""The table over HTTP: read it, move, follow it (deploy/docs/http.md)."""
 
 from __future__ import annotations
 

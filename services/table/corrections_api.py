@@ -1,4 +1,4 @@
-"""After the settlement, over HTTP: an operator or the table's arbiter corrects a result, or annuls a pulka (docs/http.md: Table)."""
+"""After the settlement, over HTTP: an operator or the table's arbiter corrects a result, or annuls a pulka (deploy/docs/http.md: Table)."""
 
 from __future__ import annotations
 

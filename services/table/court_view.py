@@ -13,7 +13,7 @@ from shared.rules.scoring.infraction_document import infraction_document
 
 
 def court_view(pulka: Pulka) -> dict[str, Any] | None:
-    """The same for everybody (docs/http.md: Table); None where the rules are enforced. Nothing in it tells of an act that only its
+    """The same for everybody (deploy/docs/http.md: Table); None where the rules are enforced. Nothing in it tells of an act that only its
     cards show, like a revoke: to call attention is the players' affair (3.9.19).
     """
     if pulka.terms.get("mode") != "adjudicated":

@@ -1,4 +1,4 @@
-"""Import of a pulka that was played elsewhere, over HTTP: an operator sends its score file (docs/http.md: Table)."""
+"""Import of a pulka that was played elsewhere, over HTTP: an operator sends its score file (deploy/docs/http.md: Table)."""
 
 from __future__ import annotations
 

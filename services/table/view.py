@@ -1,4 +1,4 @@
-"""The table as one viewer may see it: the one function that says what of its state leaves the service (docs/http.md: Table).
+"""The table as one viewer may see it: the one function that says what of its state leaves the service (deploy/docs/http.md: Table).
 
 A player sees their own cards, what lies on the table and what was shown to them; a spectator what lies on the table. Which hidden cards a
 viewer knows is asked of `shared.events.hidden`, as for the frames of a stream; nobody else sees one before `DealRevealed`.
@@ -160,7 +160,7 @@ def _face_up(deal: AnyDeal, owner: int) -> int:
 
 
 def pending(deal: AnyDeal) -> dict[str, Any] | None:
-    """What waits for an answer, the same for everybody (docs/http.md: Table): what it is, whose, and who is asked, in order."""
+    """What waits for an answer, the same for everybody (deploy/docs/http.md: Table): what it is, whose, and who is asked, in order."""
     match deal.pending:
         case OpenClaim(seat=seat, tricks=tricks, line=line, waiting=waiting):
             return {"what": "claim", "seat": seat, "tricks": tricks, "line": [CARDS[card] for card in line], "asked": list(waiting)}

@@ -42,7 +42,7 @@ class DealReport(msgspec.Struct, frozen=True):
 
 
 class RecomputedDeal(msgspec.Struct, frozen=True):
-    """A revealed deal with all that it follows from, and what follows: anybody can do the sum again (docs/events.md: The deal's proof).
+    """A revealed deal with all that it follows from, and what follows: anybody can do the sum again (deploy/docs/events.md, its proof).
 
     `seeds` are (seat, text) in the order of the log; `hands` (by seat, `""` for who rests) and `talon` are recomputed, not those that were
     revealed; `problems` say where the two differ, or a promise or a box does not fit.

@@ -1,7 +1,7 @@
 """The export file: tables' commits as they are stored, to the byte, one a line, with counts, a checkpoint and proofs; `.ndjson`, or
 compressed `.ndjson.gz`. A stranger checks it with `deploy/verify/verify.py`; archives of settled tables use the same container.
 
-Lines, in this order (docs/export-file.md): the header; for each table a line about it and then its commits from revision 1 on;
+Lines, in this order (deploy/docs/export-file.md): the header; for each table a line about it and then its commits from revision 1 on;
 if there is one, a checkpoint and the proof of each table in it; the end, with counts and the SHA-256 of all bytes before it.
 """
 

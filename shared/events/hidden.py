@@ -2,7 +2,7 @@
 the audit. A new secret is one row of `ROWS` here, beside the event's stored form in `catalogue`.
 
 "Until when" is the event that tells it to everybody. What a commit shows does not change then: each viewer always sees what they
-could see of it when it was stored (docs/events.md: What is sealed).
+could see of it when it was stored (deploy/docs/events.md: What is sealed).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who may look at a table: one answer for its view, its stream and its books (5.5; docs/http.md)."""
+"""Who may look at a table: one answer for its view, its stream and its books (5.5; deploy/docs/http.md)."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_what_is_told_by_which_event():
 
 
 def test_the_page_says_what_the_rows_say():
-    """The table of docs/events.md, row by row: event, field, box, who sees it, until when."""
+    """The table of deploy/docs/events.md, row by row: event, field, box, who sees it, until when."""
     section = EVENTS.read_text(encoding="utf-8").partition("\n## What is sealed\n")[2].partition("\n## ")[0]
     written = [[cell.strip() for cell in line.split("|")[1:-1]] for line in re.findall(r"^\| `.*$", section, re.MULTILINE)]
     assert written == [

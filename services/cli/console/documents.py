@@ -17,7 +17,7 @@ from shared.rules.language.refusal import Malformed, NotJson
 Document: TypeAlias = dict[str, Any]
 Answer: TypeAlias = Callable[[bytes], Document]
 
-REFUSED, BAD_INPUT = 1, 2  # exit statuses (docs/command-line.md)
+REFUSED, BAD_INPUT = 1, 2  # exit statuses (deploy/docs/command-line.md)
 STDIN: Final = "-"
 LARGEST: Final = 1 << 20  # bytes of one document: an evening of 400 deals has 80 KB, and what is ten times that is no score file
 _KINDS: Final[Mapping[int, str]] = {stat.S_IFDIR: "is a folder", stat.S_IFIFO: "is a pipe", stat.S_IFCHR: "is a device"}

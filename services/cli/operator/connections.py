@@ -70,6 +70,8 @@ def completed(settings: Settings) -> Settings:
         there["postgres_dsn"] = postgres_dsn(home, ports.postgres)
     if any(getattr(settings, name) not in ("", found) for name, found in there.items()):
         return settings
+    if not settings.lobby_url and (address := home.address()) is not None:
+        there["lobby_url"] = address  # `pulka up` serves the lobby too, and the lobby has the names
     if "nats_url" in there:
         there["nats_durable"] = True  # ours syncs every append
         there["nats_operator_url"] = settings.nats_operator_url or nats_url(home, ports.nats, "operator")

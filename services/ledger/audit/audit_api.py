@@ -1,4 +1,4 @@
-"""The audit over HTTP (docs/proofs.md): commits, whether they hold, what was signed and what it proves."""
+"""The audit over HTTP (deploy/docs/proofs.md): commits, whether they hold, what was signed and what it proves."""
 
 from __future__ import annotations
 

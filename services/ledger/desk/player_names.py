@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 PATIENCE: Final = httpx.Timeout(1.0, connect=0.5)  # seconds: it takes milliseconds, and a page without names is worth more than none
-AT_ONCE: Final = 100  # ids a question, as many as the lobby takes (docs/http.md: Lobby)
+AT_ONCE: Final = 100  # ids a question, as many as the lobby takes (deploy/docs/http.md: Lobby)
 
 Names: TypeAlias = Callable[[Collection[str]], Awaitable[Mapping[str, str]]]
 """The names of some players by id, as far as they are known."""

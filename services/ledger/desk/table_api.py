@@ -1,4 +1,4 @@
-"""A table's deals and score file over HTTP (docs/http.md)."""
+"""A table's deals and score file over HTTP (deploy/docs/http.md)."""
 
 from __future__ import annotations
 

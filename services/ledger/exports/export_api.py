@@ -1,4 +1,4 @@
-"""Exports over HTTP (docs/books.md: Exports): the ledger's rows as a stream that a client can resume after an interruption."""
+"""Exports over HTTP (deploy/docs/books.md: Exports): the ledger's rows as a stream that a client can resume after an interruption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Players compared, over HTTP (docs/players.md): a player's deals in figures, their rating, and the club's standings."""
+"""Players compared, over HTTP (deploy/docs/players.md): a player's deals in figures, their rating, and the club's standings."""
 
 from __future__ import annotations
 

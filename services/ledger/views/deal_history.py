@@ -102,7 +102,7 @@ async def revealed_deals(connection: Connection, table_id: str) -> frozenset[int
 
 
 async def deal_record(connection: Connection, table: Table, section: Section, deal: int) -> dict[str, Any] | None:
-    """Deal `deal` of `section` card by card (docs/deal-record.md), as `pulka replay` takes it; None while it is not scored and
+    """Deal `deal` of `section` card by card (deploy/docs/deal-record.md), as `pulka replay` takes it; None while it is not scored and
     revealed.
     """
     row = await connection.fetchrow(
@@ -188,7 +188,7 @@ def _noted(outcome: dict[str, Any], moves: Sequence[dict[str, Any]]) -> dict[str
 
 
 def score_file(table: Table, section: Section, played: Sequence[Score], kept: Sequence[Sheet] | None = None) -> dict[str, Any]:
-    """A section of the pulka as a score file (docs/score-file.md) that `pulka score` brings to the same sheet.
+    """A section of the pulka as a score file (deploy/docs/score-file.md) that `pulka score` brings to the same sheet.
 
     `kept`, where the players keep the sheet: as it stood before the deals `played`, and after each of them (`kept_sheets`).
     """

@@ -1,4 +1,4 @@
-"""The double entry over HTTP (docs/books.md: Statements): what a player won and lost, and what was posted for a table."""
+"""The double entry over HTTP (deploy/docs/books.md: Statements): what a player won and lost, and what was posted for a table."""
 
 from __future__ import annotations
 

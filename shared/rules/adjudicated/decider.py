@@ -1,6 +1,7 @@
 """The decider of an adjudicated deal, over the same events as the enforced one: `open_court`, `decide`, `evolve`, and what is on offer.
 
-What is lawful happens as at an enforced table; what is not happens too, if this mode has a row for it (docs/rules.md: Adjudicated mode).
+What is lawful happens as at an enforced table; what is not happens too, if this mode has a row for it (deploy/docs/rules.md: Adjudicated
+mode).
 """
 
 from __future__ import annotations

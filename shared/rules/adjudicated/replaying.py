@@ -1,4 +1,4 @@
-"""`pulka replay` of an adjudicated deal: its moves, each by a seat or the arbiter, through the adjudicated decider (docs/deal-record.md).
+"""`pulka replay` of an adjudicated deal: its moves, each by a seat or the arbiter, by the adjudicated decider (deploy/docs/deal-record.md).
 
 A move that has a `seat` field of its own (`call_attention`, `remedy`, `ruling`) names who made it under `by`; without `by`, `seat` is the
 maker and the field is left out. There is no clock: `at` (milliseconds) may stand with any move, and a deal whose moves end when its result

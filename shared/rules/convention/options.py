@@ -1,6 +1,6 @@
 """The convention of a pulka: every question that the Code leaves to agreement, answered once and frozen when the pulka starts.
 
-A convention is data (docs/convention.md): a preset's name, or an object with a preset and what differs. `resolve` makes the
+A convention is data (deploy/docs/convention.md): a preset's name, or an object with a preset and what differs. `resolve` makes the
 full document of it; where play differs, one small function is picked by the option's value.
 """
 
@@ -60,7 +60,7 @@ class AllPass(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Convention(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every option with its value (meanings: docs/convention.md). `preset` tells where it began and decides nothing;
+    """Every option with its value (meanings: deploy/docs/convention.md). `preset` tells where it began and decides nothing;
     `version` is that of the rules by which the pulka is played and scored.
 
     Reads: `remise_factor` and `whist_factor` scale the declarer's mountain and the whists; `whister_remise` is the share of a whister's

@@ -1,4 +1,4 @@
-"""The named conventions, as data: Sochi in full, the others as what differs from an earlier one (docs/rules.md: Presets)."""
+"""The named conventions, as data: Sochi in full, the others as what differs from an earlier one (deploy/docs/rules.md: Presets)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ DIFFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
             "all_pass": {"prices": [1], "exit_levels": [7, 8, 9, 10], "dealer": "repeats"},
         },
     ),
-    # The sports code of the Russian federation (docs/rules.md: Presets). It plays to a time limit and leaves its length to the organiser.
+    # The sports code of the Russian federation (deploy/docs/rules.md: Presets). It plays to a time limit, which the organiser sets.
     "federation": (
         "leningrad",
         {

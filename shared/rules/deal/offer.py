@@ -60,7 +60,7 @@ def _answers(deal: Deal) -> Iterator[DealMove]:
 
 def offer(deal: Deal, seat: int) -> list[Document]:
     """`legal_moves` and the claim as documents, what may be filled in freely left out: a discard has no cards, a claim no tricks
-    (docs/deal-record.md).
+    (deploy/docs/deal-record.md).
     """
     if seat == deal.to_act and deal.phase == "discard":
         others: list[DealMove] = [move for move in _legal(deal, seat) if not isinstance(move, Discard)]

@@ -163,8 +163,8 @@ class TrickForfeited(Event, frozen=True, tag="TrickForfeited"):
 
 
 class FineWritten(Event, frozen=True, tag="FineWritten"):
-    """The fine of `seat` under `rule`. `infraction` is as a score file has it (docs/score-file.md: Infractions); it counts when the deal
-    is scored. `entries` are what it writes by itself, none where it changes how tricks count.
+    """The fine of `seat` under `rule`. `infraction` is as a score file has it (deploy/docs/score-file.md: Infractions); it counts when the
+    deal is scored. `entries` are what it writes by itself, none where it changes how tricks count.
     """
 
     rule: str

@@ -1,4 +1,4 @@
-"""What a seat can ask for: one struct a move, told apart by `type` (docs/moves.md). A move is not yet anything that happened.
+"""What a seat can ask for: one struct a move, told apart by `type` (deploy/docs/moves.md). A move is not yet anything that happened.
 
 Every struct refuses unknown fields, and leaves fields at their default out when it is written.
 """

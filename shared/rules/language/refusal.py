@@ -8,7 +8,7 @@ import msgspec
 class Refused(msgspec.Struct, frozen=True):
     """What was asked is against a rule; nothing has changed.
 
-    `code` is a stable snake_case word (docs/refusals.md), `rule` the number of the Code's rule that decides, or "" where
+    `code` is a stable snake_case word (deploy/docs/refusals.md), `rule` the number of the Code's rule that decides, or "" where
     none does (a wrong phase, a stale revision), `message` one sentence for a person.
     """
 

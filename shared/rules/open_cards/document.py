@@ -1,4 +1,4 @@
-"""`pulka solve`: a position with all hands open, and its exact result (docs/open-cards.md). Pure."""
+"""`pulka solve`: a position with all hands open, and its exact result (deploy/docs/open-cards.md). Pure."""
 
 from __future__ import annotations
 

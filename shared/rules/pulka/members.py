@@ -89,7 +89,7 @@ class Members(msgspec.Struct, frozen=True, gc=False):
         return not self.left and len(self.ready) == players
 
     def document(self, players: int) -> dict[str, Any]:
-        """What everybody may see of it (docs/http.md: Table)."""
+        """What everybody may see of it (deploy/docs/http.md: Table)."""
         motion = self.motion
         asked = motion and {"what": motion.what, "player": motion.player, "seat": motion.seat, "waiting": list(motion.waiting)}
         return {

@@ -84,7 +84,7 @@ def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
 
 
 def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
-    """`legal_moves` as documents; a discard without its cards, which are free (docs/deal-record.md)."""
+    """`legal_moves` as documents; a discard without its cards, which are free (deploy/docs/deal-record.md)."""
     if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
         return [msgspec.to_builtins(move) for move in legal_moves(pulka, seat)]
     if isinstance(pulka.deal, Court):

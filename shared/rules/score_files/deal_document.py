@@ -1,4 +1,4 @@
-"""A deal as a scorer writes it down (docs/score-file.md), and the outcome that it means."""
+"""A deal as a scorer writes it down (deploy/docs/score-file.md), and the outcome that it means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pulka replay`: a whole deal, card by card, played through the rules (docs/deal-record.md). Pure.
+"""`pulka replay`: a whole deal, card by card, played through the rules (deploy/docs/deal-record.md). Pure.
 
 A record is read strictly; its first refused move ends it.
 """

@@ -1,4 +1,4 @@
-"""`pulka score`: a whole pulka as a scorer knows it, deal after deal, to the sheet and its settlement (docs/score-file.md). Pure."""
+"""`pulka score`: a whole pulka as a scorer knows it, deal after deal, to the sheet and its settlement (deploy/docs/score-file.md). Pure."""
 
 from __future__ import annotations
 

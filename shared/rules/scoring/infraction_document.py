@@ -1,4 +1,4 @@
-"""Irregularities as a scorer writes them (docs/score-file.md: Infractions): a fine that the rule itself fixes, or a ruling in figures."""
+"""Irregularities as a scorer writes them (deploy/docs/score-file.md: Infractions): a fine that the rule fixes, or a ruling in figures."""
 
 from __future__ import annotations
 

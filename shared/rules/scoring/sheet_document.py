@@ -1,4 +1,4 @@
-"""The score sheet as a document has it, `{"pool": […], "mountain": […], "whists": [[i, j, n], …]}`, read strictly (docs/score-file.md)."""
+"""The sheet as a document has it, `{"pool": […], "mountain": […], "whists": [[i, j, n], …]}`, read strictly (deploy/docs/score-file.md)."""
 
 from __future__ import annotations
 

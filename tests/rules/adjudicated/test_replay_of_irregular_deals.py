@@ -1,4 +1,4 @@
-"""`pulka replay` of deals of the adjudicated mode, and that the exported moves bring the same score (docs/deal-record.md)."""
+"""`pulka replay` of deals of the adjudicated mode, and that the exported moves bring the same score (deploy/docs/deal-record.md)."""
 
 from __future__ import annotations
 

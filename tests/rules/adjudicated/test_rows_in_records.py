@@ -1,4 +1,4 @@
-"""Rows of the adjudicated mode as deal records tell them, to `pulka replay` (docs/rules.md: Adjudicated mode)."""
+"""Rows of the adjudicated mode as deal records tell them, to `pulka replay` (deploy/docs/rules.md: Adjudicated mode)."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_3_9_16_2_a_record_lists_the_cards_that_may_be_named():
 
 
 def test_3_3_8_the_discard_of_an_unheard_bidder_is_offered_without_cards():
-    """As any other declarer's (docs/deal-record.md)."""
+    """As any other declarer's (deploy/docs/deal-record.md)."""
     bids = [{"seat": seat, "type": "bid", "bid": bid} for seat, bid in ((0, "6H"), (1, "6C"), (2, "pass"), (0, "pass"))]
     document = {"convention": "sochi", "players": 3, "dealer": 2, "mode": "adjudicated", "hands": [FIRST, SECOND, THIRD], "talon": "7C 8C"}
     told = replay_document(document | {"moves": bids})

@@ -29,7 +29,7 @@ def refusal(value: Any, target: int | None = None) -> Malformed:
 
 
 def test_presets_are_the_table_of_the_formats() -> None:
-    """What tells the presets apart is what the table in docs/convention.md says."""
+    """What tells the presets apart is what the table in deploy/docs/convention.md says."""
     sochi, leningrad, rostov = PRESETS["sochi"], PRESETS["leningrad"], PRESETS["rostov"]
     assert (sochi.remise_factor, leningrad.remise_factor, rostov.remise_factor) == (1, 2, 1)
     assert (sochi.whister_remise, leningrad.whister_remise, rostov.whister_remise) == ("full", "half", "half")

@@ -199,7 +199,7 @@ NEEDS = {"ends_when": {"help": "none"}, "pool_weight": {"help": "none"}}  # what
 
 @pytest.mark.parametrize(("option", "value"), [(option, value) for option, values in SHOWN.items() for value in values])
 def test_what_a_value_brings(option: str, value: str) -> None:
-    """Each value of each option shows at a table as it is meant (docs/convention.md)."""
+    """Each value of each option shows at a table as it is meant (deploy/docs/convention.md)."""
     rules = convention(option, json.loads(value), **NEEDS.get(option, {}))
     assert SCENES[option](rules) == SHOWN[option][value]
 

@@ -1,4 +1,4 @@
-"""Moves as documents: the type of each, its fields, and what is refused before the rules are asked (docs/moves.md)."""
+"""Moves as documents: the type of each, its fields, and what is refused before the rules are asked (deploy/docs/moves.md)."""
 
 from __future__ import annotations
 

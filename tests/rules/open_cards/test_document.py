@@ -1,4 +1,4 @@
-"""`pulka solve`: documents of open cards, and the place of what is wrong with one (docs/open-cards.md)."""
+"""`pulka solve`: documents of open cards, and the place of what is wrong with one (deploy/docs/open-cards.md)."""
 
 from __future__ import annotations
 

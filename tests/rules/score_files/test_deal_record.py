@@ -1,4 +1,4 @@
-"""`pulka replay`: deal records, read strictly, played through the rules, and answered as docs/deal-record.md says."""
+"""`pulka replay`: deal records, read strictly, played through the rules, and answered as deploy/docs/deal-record.md says."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def test_a_pulka_that_has_ended_takes_no_move():
     ],
 )
 def test_4_2_16_an_enforced_record_refuses_acts_of_the_adjudicated_mode_by_their_move(act):
-    """What only an adjudicated table knows is a rule's refusal of that move in an enforced record, no unknown word (docs/moves.md)."""
+    """What only an adjudicated table knows is a rule's refusal of that move in an enforced record, no new word (deploy/docs/moves.md)."""
     refused = replay_document(record(BIDS[0], act))
     assert (refused.refused.code, refused.refused.rule, refused.move) == ("wrong_phase", "4.2.16", 1)
     with pytest.raises(Malformed) as wrong:
@@ -153,7 +153,7 @@ def test_4_2_16_an_enforced_record_refuses_acts_of_the_adjudicated_mode_by_their
 @pytest.mark.parametrize("mode", ["enforced", "adjudicated"])
 @pytest.mark.parametrize("kind", [["peek"], {"peek": 1}, None, 7])
 def test_a_type_that_is_no_word_is_malformed_in_both_modes(mode, kind):
-    """Whatever stands as a move's `type`, the answer names its place (docs/refusals.md: malformed comes first)."""
+    """Whatever stands as a move's `type`, the answer names its place (deploy/docs/refusals.md: malformed comes first)."""
     with pytest.raises(Malformed) as wrong:
         replay_document(record({"seat": 0, "type": kind}, mode=mode))
     assert wrong.value.path == "moves[0].type"

@@ -73,7 +73,7 @@ async def test_a_body_as_it_should_be(client):
 
 @pytest.mark.parametrize(("query", "path"), [("limit=x", "limit"), ("limt=3", "limt"), ("limit=3&limit=4", "limit")])
 async def test_a_query_that_cannot_be_read(client, query, path):
-    """Malformed, unknown and repeated query parameters are refused by name (docs/http.md)."""
+    """Malformed, unknown and repeated query parameters are refused by name (deploy/docs/http.md)."""
     document = await problem(await client.post(f"/echo/t?{query}", json=BID), 400, "malformed")
     assert document["path"] == path
 

@@ -161,5 +161,5 @@ async def test_the_process_stops(served, source):
 
 
 def test_the_heartbeat_is_as_published():
-    """Clients rely on a heartbeat every 15 s (docs/streams.md)."""
+    """Clients rely on a heartbeat every 15 s (deploy/docs/streams.md)."""
     assert streaming.Streams().heartbeat == 15

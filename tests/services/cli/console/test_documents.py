@@ -1,4 +1,4 @@
-"""`pulka score` and `pulka replay`: where the answer goes and which status tells what (docs/command-line.md)."""
+"""`pulka score` and `pulka replay`: where the answer goes and which status tells what (deploy/docs/command-line.md)."""
 
 import json
 import random
@@ -79,7 +79,7 @@ def test_an_error_is_one_object_on_standard_error(command, document, status, cod
 
 
 def test_the_place_of_what_is_wrong_is_named():
-    """The example of docs/score-file.md."""
+    """The example of deploy/docs/score-file.md."""
     _, _, err = run(score, ELEVEN)
     assert json.loads(err)["error"] == {"code": "malformed", "path": "deals[0].tricks", "message": "sum is 11, must be 10"}
 

@@ -57,6 +57,19 @@ def test_a_running_home_tells_the_connections(servers):
 
 
 @pytest.mark.servers
+def test_a_running_home_tells_who_has_the_names(servers):
+    """The lobby of `pulka up` is asked for names without `--url`; none while nothing is served, and a variable that is set stands."""
+    home = str(servers.home)
+    assert completed(Settings(home=home)).lobby_url == ""
+    servers.tell_address("http://127.0.0.1:9")
+    try:
+        assert completed(Settings(home=home)).lobby_url == "http://127.0.0.1:9"
+        assert completed(Settings(home=home, lobby_url="http://127.0.0.1:7")).lobby_url == "http://127.0.0.1:7"
+    finally:
+        (servers.home / "run" / "address").unlink()
+
+
+@pytest.mark.servers
 def test_another_server_is_not_mixed_with_a_homes(servers):
     """The log of one club and the database of another are not put together."""
     other = Settings(home=str(servers.home), nats_url="nats://elsewhere:4222")

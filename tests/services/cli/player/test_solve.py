@@ -1,4 +1,4 @@
-"""`pulka solve`: where the answer goes and which status tells what (docs/command-line.md)."""
+"""`pulka solve`: where the answer goes and which status tells what (deploy/docs/command-line.md)."""
 
 import json
 

@@ -15,7 +15,7 @@ from services.cli.serving.process import listen
 from shared.web.service import CannotStart
 
 ROOT = Path(__file__).parents[4]
-WHOLE_STOP = 5.0  # seconds (docs/command-line.md), embedded servers included
+WHOLE_STOP = 5.0  # seconds (deploy/docs/command-line.md), embedded servers included
 
 
 @pytest.fixture

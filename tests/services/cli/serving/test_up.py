@@ -22,7 +22,7 @@ pytestmark = pytest.mark.servers
 ROOT = Path(__file__).parents[4]
 PULKA = [sys.executable, "-c", "from services.cli.main import main; main()"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("PULKA_")}
-STOP_SECONDS = 5.0  # docs/command-line.md
+STOP_SECONDS = 5.0  # deploy/docs/command-line.md
 OPERATING = (ROOT / "deploy" / "docs" / "operating.md").read_text(encoding="utf-8")
 
 
