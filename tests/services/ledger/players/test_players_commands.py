@@ -48,6 +48,10 @@ async def test_a_players_figures(site, played):
     assert f"{figures['whists']['deals']} deals" in told.stdout
     assert f"rating {rating['rating']:.0f}" in told.stdout
     assert all(one["contract"] in told.stdout for one in figures["contracts"])
+    assert "95 %" in told.stdout
+    assert any(role["whists"]["mean"] < 0 for role in figures["roles"] if role["whists"]["mean"] is not None)
+    assert "−" in told.stdout
+    assert not [word for word in told.stdout.split() if word.lstrip("(").startswith("-")]
     assert told.stderr == ""
     assert few["whists"]["deals"] == 0
 
