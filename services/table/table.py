@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from shared.eventlog.aggregates import CAPACITY, Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
+from shared.eventlog.packing import Packing
 from shared.eventlog.port import EventLog
 from shared.events import address
 from shared.events.address import Address
@@ -23,11 +24,13 @@ from shared.events.sealing import TableCodec, name_of
 from shared.events.terms import Terms
 from shared.events.terms import read as read_terms
 from shared.rules.adjudicated.court import ARBITER, Maker
+from shared.rules.convention.options import Convention
 from shared.rules.language.correction_events import AnnulmentOrdered
 from shared.rules.language.game_events import (
     CardExposed,
     ClaimAnswered,
     ClaimMade,
+    DealRevealed,
     Event,
     HandSeen,
     HeldToLine,
@@ -139,6 +142,10 @@ _EARLY: Final = f'"irregular":"{WAITS_FOR_ITS_TURN}"'.encode()
 _KEPT_BY: Final = frozenset(kind.__name__ for kind in (*KEEPS_THE_TURN, *GIVES_BACK))  # the names under which they are stored
 
 
+FOLD: Final = 1  # raise it when `fold` makes another state of the same commits: then no program reads what an older one has kept
+_PACKING: Final = Packing(Table, shared=(Convention,))
+
+
 def initial(where: Address) -> Table:
     """A table of which nothing is known yet."""
     return Table(Pulka(table_id=where.id))
@@ -167,6 +174,24 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
         began = commit.at - stopped.spent + 1000 * pause
         return Table(pulka, terms, commit.revision, stopped.revision, began, opened, hidden=hidden, runs_since=commit.at)
     return Table(pulka, terms, commit.revision, commit.revision, commit.at, opened, stopped, hidden=hidden, runs_since=commit.at)
+
+
+class TableBooks:
+    """How a table closes its books: after a deal, when nothing is hidden, its state is kept, so that nobody folds that deal again."""
+
+    version = f"{FOLD}-{_PACKING.fingerprint}"
+
+    def closes(self, state: Table, events: tuple[Event, ...]) -> bool:
+        """A deal is over and revealed, and the next one has not begun."""
+        return state.pulka.deal is None and not state.hidden and any(isinstance(event, DealRevealed) for event in events)
+
+    def pack(self, state: Table) -> bytes:
+        """See `Books.pack`."""
+        return _PACKING.pack(state)
+
+    def unpack(self, data: bytes) -> Table:
+        """See `Books.unpack`."""
+        return _PACKING.unpack(data)
 
 
 def stands_alone(events: tuple[Event, ...]) -> bool:
@@ -290,7 +315,9 @@ class Tables:
         self.log = log
         self.codec = codec
         self._server_seed = server_seed
-        self._aggregates: Aggregates[Table, Event] = Aggregates(log, codec, initial, fold, capacity=capacity, alone=stands_alone)
+        self._aggregates: Aggregates[Table, Event] = Aggregates(
+            log, codec, initial, fold, books=TableBooks(), capacity=capacity, shared=(Convention,), alone=stands_alone
+        )
 
     async def load(self, table_id: str, *, at_leader: bool = False) -> Loaded[Table]:
         """The table now, from the cache or the log; `revision` 0 when there is none."""

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Generic
 
 import msgspec
+import structlog
 
-from shared.eventlog.copies import is_copy
+from shared.eventlog.cache import Cache, size_of
+from shared.eventlog.closed_books import Books, ClosedBooks
 from shared.eventlog.decisions import (
-    DIGEST_BYTES,
     BrokenChain,
     Codec,
     Committed,
@@ -27,13 +27,13 @@ from shared.eventlog.decisions import (
     RefusedAt,
     Request,
     S,
-    command_key,
 )
+from shared.eventlog.folding import Folded, Folding, last_of
 from shared.eventlog.port import Conflict, EventLog, Stored
+from shared.eventlog.snapshots import Snapshot
 from shared.events.address import Address
-from shared.events.commit import SCHEMA, Commit, decode, encode, hash_of
-from shared.events.sealed import TamperedBox
-from shared.rules.language.refusal import Malformed, Refused
+from shared.events.commit import SCHEMA, Commit, encode
+from shared.rules.language.refusal import Refused
 
 __all__ = [
     "Aggregates",
@@ -49,31 +49,16 @@ __all__ = [
     "Request",
 ]
 
+log = structlog.get_logger()
+
 ATTEMPTS: Final = 5  # decisions on one command: each loss means that somebody else's commit got in, so five losses are a table in uproar
-CAPACITY: Final = 2048  # aggregates held: at some 50 KB a pulka about 100 MB
+CAPACITY: Final = 64 * 1024 * 1024  # bytes of aggregates held where no setting says otherwise: some 3,000 pulkas
 QUEUE: Final = 32  # commands that may wait for one aggregate: four seats and their retries; more is a client gone wild
 DECISIONS_A_DRAW: Final = 128  # a page of memory; what a process does not use is lost with it
+MEASURED_EVERY: Final = 16  # commits between two measurements of a cached aggregate: one takes as long as a tenth of a move
 ENTROPY_BYTES: Final = 32  # a decision's: enough for the nonces of all its sealed boxes
 
-#: What the fold of an event that cannot stand where it does raises; a fold rejects nothing itself.
-_NO_NEXT: Final = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, Malformed)
-
 Decide = Callable[[Loaded[S], int], "tuple[E, ...] | Refused"]
-
-
-class _Folded(msgspec.Struct, Generic[S, E], frozen=True):
-    """An aggregate, its last commit (None when it has none) and the keys of all its commands, 16 bytes each, in the order of revisions."""
-
-    loaded: Loaded[S]
-    last: Committed[S, E] | None = None
-    keys: bytes = b""
-
-    def revision_of(self, key: bytes) -> int:
-        """The revision that the command with this key made, 0 for none."""
-        place = self.keys.find(key)
-        while place >= 0 and place % DIGEST_BYTES:  # by chance, across two neighbours
-            place = self.keys.find(key, place + 1)
-        return place // DIGEST_BYTES + 1 if place >= 0 else 0
 
 
 class Entropy:
@@ -104,9 +89,9 @@ class _Lane:
 class Aggregates(Generic[S, E]):
     """All aggregates of one kind, as one instance of a service sees them.
 
-    `initial(address)` is a state before any commit, `fold(state, commit, events)` the state after one. `queue` bounds the commands that
-    wait for one aggregate, `capacity` the aggregates that are kept in memory. `alone(events)`: a commit with these events is an aggregate's
-    last, and what came before it may have left the log; it then is folded from `initial`, and no earlier command is remembered.
+    `initial(address)` is a state before any commit, `fold(state, commit, events)` the state after one, and `alone` as in `Folding`. With
+    `books` the state is kept beside the log whenever they are closed, and an aggregate is folded from there. `queue` bounds the commands
+    that wait for one aggregate, `capacity` the bytes of aggregates in memory; what is of a class in `shared` counts for none of them.
     """
 
     def __init__(  # noqa: PLR0913 - four that say what it is, the others keywords with a default
@@ -116,30 +101,27 @@ class Aggregates(Generic[S, E]):
         initial: Callable[[Address], S],
         fold: Callable[[S, Commit, tuple[E, ...]], S],
         *,
+        books: Books[S, E] | None = None,
         capacity: int = CAPACITY,
+        shared: tuple[type, ...] = (),
         queue: int = QUEUE,
         entropy: Callable[[], bytes] | None = None,
         alone: Callable[[tuple[E, ...]], bool] = lambda _: False,
     ) -> None:
         self._log = log
         self._codec = codec
-        self._initial = initial
-        self._fold = fold
-        self._capacity = capacity
+        self._folding = Folding(codec, initial, fold, alone)
+        self._books = None if books is None else ClosedBooks(log, books)
+        self._shared = (Address, *shared)
         self._queue = queue
         self._entropy = entropy or Entropy()
-        self._alone = alone
-        self._cache: OrderedDict[Address, _Folded[S, E]] = OrderedDict()
+        self.cache: Cache[Address, Folded[S, E]] = Cache(capacity)
         self._lanes: dict[Address, _Lane] = {}
         self._under_way: set[asyncio.Task[Committed[S, E] | RefusedAt | Nothing[S]]] = set()
 
     async def load(self, address: Address, *, at_leader: bool = False) -> Loaded[S]:
         """The aggregate as this instance knows it, or, `at_leader`, as the log's leader does. Raises `Unavailable`, `BrokenChain`."""
-        folded = self._cache.get(address)
-        if folded is None:
-            folded = await self._read(address)
-        else:
-            self._cache.move_to_end(address)
+        folded = self.cache.get(address) or await self._read(address)
         if at_leader:
             folded = await self._ask_leader(folded)
         return folded.loaded
@@ -163,9 +145,11 @@ class Aggregates(Generic[S, E]):
         return await asyncio.shield(task)  # the caller's disconnect must not stop a commit between its append and its ack
 
     async def drain(self) -> None:
-        """Wait until every command that was begun has ended; for a graceful stop."""
+        """Wait until every command that was begun has ended, and its snapshot is written; for a graceful stop."""
         while self._under_way:
             await asyncio.wait(self._under_way)
+        if self._books is not None:
+            await self._books.drain()
 
     async def _in_turn(
         self, lane: _Lane, address: Address, request: Request, decide: Decide[S, E]
@@ -181,10 +165,10 @@ class Aggregates(Generic[S, E]):
     async def _settle(self, address: Address, request: Request, decide: Decide[S, E]) -> Committed[S, E] | RefusedAt | Nothing[S]:
         key = request.key()
         newest = False  # whether `folded` was the leader's newest after the command came in
-        folded = self._cache.get(address) or await self._read(address)
+        folded = self.cache.get(address) or await self._read(address)
         lost: Conflict | None = None
         for _ in range(ATTEMPTS):
-            if revision := folded.revision_of(key):
+            if revision := await self._revision_of(folded, key):
                 if (answered := await self._repeat(folded, revision, request)) is not None:
                     return answered
                 folded = await self._read(address)
@@ -193,7 +177,8 @@ class Aggregates(Generic[S, E]):
             if (isinstance(decision, Refused) or not decision) and not newest:
                 known, folded, newest = folded, await self._ask_leader(folded), True
                 if folded is not known:
-                    if (revision := folded.revision_of(key)) and (answered := await self._repeat(folded, revision, request)) is not None:
+                    revision = await self._revision_of(folded, key)
+                    if revision and (answered := await self._repeat(folded, revision, request)) is not None:
                         return answered
                     at = max(request.now, folded.loaded.at)
                     decision = decide(folded.loaded, at)
@@ -206,10 +191,10 @@ class Aggregates(Generic[S, E]):
             except Conflict as conflict:
                 self._check_not_behind(folded, conflict.head)
                 lost, newest = conflict, True
-                folded = await self._read(address, conflict.head)
+                folded = await self._caught_up(folded, conflict.head)
         raise lost or AssertionError  # ATTEMPTS is not 0, so that one was lost
 
-    async def _append(self, folded: _Folded[S, E], request: Request, at: int, events: tuple[E, ...]) -> Committed[S, E]:
+    async def _append(self, folded: Folded[S, E], request: Request, at: int, events: tuple[E, ...]) -> Committed[S, E]:
         loaded = folded.loaded
         commit = Commit(
             aggregate=loaded.address.subject,
@@ -227,17 +212,19 @@ class Aggregates(Generic[S, E]):
         data = encode(commit)
         try:
             stored = await self._log.append(loaded.address, data, loaded.sequence)
-        except BaseException:  # whatever it was, the copy may be stale now; even a cancellation leaves the outcome open
+        except Conflict:  # what is in hand is true, and stale
+            raise
+        except BaseException:  # even a cancellation leaves the outcome open
             self._forget(loaded.address)
             raise
         if stored.data == data:
-            return _last(self._remember(self._advance(folded, stored, commit, events)))
-        after = self._advance_guarded(folded, (stored,))  # the same command, stored first by another instance
+            return last_of(self._remember(self._closed(self._folding.commit(folded, stored, commit, events))))
+        after = self._advance(folded, (stored,))  # the same command, stored first by another instance
         answered = await self._repeat(after, commit.revision, request)
         assert answered is not None, "its newest commit is the one that is asked for"  # noqa: S101 - says what the line before makes
         return answered
 
-    async def _repeat(self, folded: _Folded[S, E], revision: int, request: Request) -> Committed[S, E] | None:
+    async def _repeat(self, folded: Folded[S, E], revision: int, request: Request) -> Committed[S, E] | None:
         """The first answer to a command that made `revision`, from memory if it was the last one, else from the log; None when it has left
         the log.
         """
@@ -247,21 +234,52 @@ class Aggregates(Generic[S, E]):
             so_far = [one for one in commits if one.revision <= revision]
             if commits and not so_far:  # what is there now stands alone: the rest is in an archive
                 return None
-            folded = self._advance_guarded(self._empty(folded.loaded.address), so_far)
-        committed = _last(folded)
+            folded = self._advance(self._folding.empty(folded.loaded.address), so_far)
+        committed = last_of(folded)
         if committed.loaded.revision != revision:
             return None
         if not request.carries(committed.commit.command_digest):
             raise Mismatch(revision)
         return msgspec.structs.replace(committed, repeated=True)
 
-    async def _read(self, address: Address, head: Stored | None = None) -> _Folded[S, E]:
-        """Fold the log from its beginning, at least up to `head`."""
-        commits = await self._log.read(address, until=head.sequence if head else 0)
-        folded = self._advance_guarded(self._empty(address), commits)
+    async def _revision_of(self, folded: Folded[S, E], key: bytes) -> int:
+        """The revision that the command with this key made, 0 for none. Raises `Unavailable`."""
+        recent = folded.keys.recent_revision(key)
+        if recent or self._books is None or not folded.keys.perhaps_older(key):
+            return recent
+        return await self._books.older_revision(folded, key)
+
+    async def _read(self, address: Address, head: Stored | None = None) -> Folded[S, E]:
+        """Fold the log from its newest snapshot, or from its beginning, at least up to `head`."""
+        until = head.sequence if head else 0
+        kept = None if self._books is None else await self._books.newest(address)
+        folded = None if kept is None else await self._from_snapshot(address, kept, until)
+        if folded is None:
+            folded = self._advance(self._folding.empty(address), await self._log.read(address, until=until), keeps=True)
         return self._remember(folded)
 
-    async def _ask_leader(self, folded: _Folded[S, E]) -> _Folded[S, E]:
+    async def _from_snapshot(self, address: Address, kept: Snapshot, until: int) -> Folded[S, E] | None:
+        """The aggregate from `kept` on; None where the log does not bear the snapshot out."""
+        assert self._books is not None  # noqa: S101 - it read the snapshot
+        loaded = self._books.loaded(address, kept)
+        commits = [] if loaded is None else await self._log.read(address, after=kept.sequence - 1, until=until)
+        if loaded is None or not commits:
+            return None
+        try:
+            return self._advance(self._folding.restored(loaded, kept.keys, commits[0]), commits[1:], keeps=True)
+        except BrokenChain as wrong:
+            log.warning("snapshot_not_borne_out", aggregate=address.subject, reason=str(wrong))
+            return None
+
+    async def _caught_up(self, folded: Folded[S, E], head: Stored | None) -> Folded[S, E]:
+        """`folded` and what the log has since then, at least up to `head`; only that is read."""
+        loaded = folded.loaded
+        if head is None or folded.last is None:
+            return await self._read(loaded.address, head)
+        new = [head] if head.revision == loaded.revision + 1 else await self._log.read(loaded.address, loaded.sequence, head.sequence)
+        return self._remember(self._advance(folded, new))
+
+    async def _ask_leader(self, folded: Folded[S, E]) -> Folded[S, E]:
         """`folded` itself if it is the leader's newest, else the newest."""
         loaded = folded.loaded
         head = await self._log.head(loaded.address)
@@ -269,10 +287,9 @@ class Aggregates(Generic[S, E]):
         if head == ours:
             return folded
         self._check_not_behind(folded, head)
-        commits = await self._log.read(loaded.address, after=loaded.sequence, until=head.sequence if head else 0)
-        return self._remember(self._advance_guarded(folded, commits))
+        return await self._caught_up(folded, head)
 
-    def _check_not_behind(self, folded: _Folded[S, E], head: Stored | None) -> None:
+    def _check_not_behind(self, folded: Folded[S, E], head: Stored | None) -> None:
         """Refuse a leader that knows less than it acknowledged, or another history; the copy is kept as the witness."""
         if folded.last is not None and (head is None or head.sequence <= folded.loaded.sequence) and head != folded.last.stored:
             self._remember(folded)
@@ -281,91 +298,36 @@ class Aggregates(Generic[S, E]):
                 folded.loaded.revision,
             )
 
-    def _empty(self, address: Address) -> _Folded[S, E]:
-        return _Folded(Loaded(address, self._initial(address)))
-
-    def _advance_guarded(self, folded: _Folded[S, E], commits: list[Stored] | tuple[Stored, ...]) -> _Folded[S, E]:
+    def _advance(self, folded: Folded[S, E], commits: Sequence[Stored], *, keeps: bool = False) -> Folded[S, E]:
         """Fold stored commits; one that cannot be folded leaves nothing cached. Raises `BrokenChain`."""
+        closed: Folded[S, E] | None = None
         try:
             for stored in commits:
-                if folded.last is not None and is_copy(stored, folded.last.stored):
-                    folded = _at_copy(folded, stored)
-                    continue
-                commit = _commit_in(stored, folded.loaded)
-                folded = self._advance(folded, stored, commit, self._opened(stored, commit, folded.loaded))
+                folded = self._folding.stored(folded, stored)
+                if keeps and self._books is not None and self._books.closed_after(folded):
+                    closed = folded
         except Exception:
             self._forget(folded.loaded.address)
             raise
+        if closed is not None and self._books is not None:  # whoever should have kept it did not, or it was lost
+            self._books.keep(closed)
         return folded
 
-    def _advance(self, folded: _Folded[S, E], stored: Stored, commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
-        before = folded.loaded
-        if commit.aggregate == before.address.subject and commit.revision > before.revision and self._alone(events):
-            return self._begun_with(stored, before, commit, events)
-        follows = (before.address.subject, before.revision + 1, before.head_hash)
-        if (commit.aggregate, commit.revision, commit.prev_hash) != follows:
-            raise BrokenChain(
-                f"{stored.position} does not follow revision {before.revision} of {before.address.subject}", before.revision + 1
-            )
-        own_hash = hash_of(stored.data)
-        state = self._after(stored, before, before.state, commit, events)
-        after = Loaded(before.address, state, commit.revision, stored.sequence, own_hash, commit.at)
-        keys = folded.keys + command_key(commit.actor, commit.command_id)
-        return _Folded(after, Committed(stored, commit, own_hash, events, after), keys)
+    def _closed(self, folded: Folded[S, E]) -> Folded[S, E]:
+        """After a commit of this instance: where it closes the books, its state is kept."""
+        if self._books is None or not self._books.closed_after(folded):
+            return folded
+        self._books.keep(folded)
+        return msgspec.structs.replace(folded, keys=folded.keys.settled())
 
-    def _begun_with(self, stored: Stored, before: Loaded[S], commit: Commit, events: tuple[E, ...]) -> _Folded[S, E]:
-        """An aggregate of whose commits only the last is there, or soon will be; and no command is remembered that cannot be answered."""
-        own_hash, state = hash_of(stored.data), self._after(stored, before, self._initial(stored.address), commit, events)
-        after = Loaded(stored.address, state, commit.revision, stored.sequence, own_hash, commit.at)
-        return _Folded(after, Committed(stored, commit, own_hash, events, after))
-
-    def _opened(self, stored: Stored, commit: Commit, before: Loaded[S]) -> tuple[E, ...]:
-        """Raises `BrokenChain` for events that no program of ours writes, or whose boxes were changed."""
-        try:
-            return self._codec.open(commit)
-        except (msgspec.DecodeError, TamperedBox) as wrong:
-            raise BrokenChain(f"{stored.position} of {before.address.subject} has an event that is none", before.revision + 1) from wrong
-
-    def _after(self, stored: Stored, before: Loaded[S], state: S, commit: Commit, events: tuple[E, ...]) -> S:
-        """Raises `BrokenChain` for events that cannot happen where they stand."""
-        try:
-            return self._fold(state, commit, events)
-        except _NO_NEXT as wrong:
-            raise BrokenChain(f"{stored.position} of {before.address.subject} cannot follow", before.revision + 1) from wrong
-
-    def _remember(self, folded: _Folded[S, E]) -> _Folded[S, E]:
-        """Keep the newer of two copies; the aggregate that was used longest ago makes room."""
+    def _remember(self, folded: Folded[S, E]) -> Folded[S, E]:
+        """Keep the newer of two copies; the aggregates that were used longest ago make room."""
         address = folded.loaded.address
-        cached = self._cache.get(address)
+        cached = self.cache.peek(address)
         if folded.last is not None and (cached is None or cached.loaded.sequence < folded.loaded.sequence):
-            self._cache[address] = folded
-            if len(self._cache) > self._capacity:
-                self._cache.popitem(last=False)
-        if address in self._cache:
-            self._cache.move_to_end(address)
+            size = self.cache.size(address) if folded.loaded.revision % MEASURED_EVERY else 0
+            self.cache.put(address, folded, size or size_of(folded, self._shared))
         return folded
 
     def _forget(self, address: Address) -> None:
-        self._cache.pop(address, None)
-
-
-def _last(folded: _Folded[S, E]) -> Committed[S, E]:
-    if folded.last is None:
-        raise BrokenChain(f"{folded.loaded.address.subject} lost commits that it had", 1)
-    return folded.last
-
-
-def _at_copy(folded: _Folded[S, E], stored: Stored) -> _Folded[S, E]:
-    """The same aggregate, whose last commit lies at the place of its copy `stored` too: there the next one is expected to follow."""
-    if folded.last is None:
-        return folded
-    after = msgspec.structs.replace(folded.loaded, sequence=stored.sequence)
-    return msgspec.structs.replace(folded, loaded=after, last=msgspec.structs.replace(folded.last, stored=stored, loaded=after))
-
-
-def _commit_in(stored: Stored, before: Loaded[S]) -> Commit:
-    """Raises `BrokenChain` for bytes that are no commit."""
-    try:
-        return decode(stored.data)
-    except msgspec.DecodeError:
-        raise BrokenChain(f"{stored.position} of {before.address.subject} is no commit", before.revision + 1) from None
+        self.cache.pop(address)

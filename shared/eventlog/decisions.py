@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
+from shared.eventlog.command_keys import KEY_BYTES
 from shared.eventlog.port import Stored
 from shared.events.address import Address
 from shared.events.commit import FIRST_PREV_HASH, Commit
@@ -15,10 +16,6 @@ from shared.rules.language.refusal import Refused
 
 S = TypeVar("S")
 E = TypeVar("E")
-
-DIGEST_BYTES: Final = (
-    16  # of a command id: 2^-64 for a collision among all commands a club will ever see; a pulka of 2,000 commits holds 32 KB
-)
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -49,7 +46,7 @@ class Request(msgspec.Struct, frozen=True):
 
 def command_key(actor: str, command_id: str) -> bytes:
     """16 bytes that stand for `command_id` within `actor`; the length in front keeps ("a", "bc") apart from ("ab", "c")."""
-    return hashlib.sha256(f"{len(actor)}:{actor}{command_id}".encode()).digest()[:DIGEST_BYTES]
+    return hashlib.sha256(f"{len(actor)}:{actor}{command_id}".encode()).digest()[:KEY_BYTES]
 
 
 class Loaded(msgspec.Struct, Generic[S], frozen=True):

@@ -11,6 +11,7 @@ from typing import Final
 from shared.eventlog import pull
 from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent
 from shared.eventlog.group_commit import GroupCommit
+from shared.eventlog.jetstream_snapshots import JetStreamSnapshots
 from shared.eventlog.live import Live
 from shared.eventlog.port import (
     FOLLOW_BATCH,
@@ -27,6 +28,7 @@ from shared.eventlog.port import (
     is_repeat,
 )
 from shared.eventlog.reading import Reader
+from shared.eventlog.snapshots import Snapshots
 from shared.eventlog.streams import DEFAULT_NAMESPACE, Namespace, configurations, converge
 from shared.events.address import Address
 from shared.events.commit import CommitHead, decode_head
@@ -70,6 +72,7 @@ class JetStreamLog:
         self._heartbeat = heartbeat
         self._append_seconds = append_seconds
         self._reader = Reader(connection, namespace)
+        self.snapshots: Snapshots = JetStreamSnapshots(connection, namespace)
         self._live = Live(connection, namespace, self._reader)
         self._writers: dict[str, GroupCommit] = {}
         self._troubles: dict[str, str] = {}  # by stream, from its last append that failed on to the next that was stored

@@ -21,6 +21,7 @@ from shared.eventlog.port import (
     Unavailable,
     is_repeat,
 )
+from shared.eventlog.snapshots import MemorySnapshots, Snapshots
 from shared.events.address import Address
 from shared.events.commit import decode_head
 
@@ -30,6 +31,7 @@ class MemoryStore:
 
     def __init__(self, max_bytes: int | None = None) -> None:
         self.max_bytes = max_bytes
+        self.snapshots = MemorySnapshots()
         self._streams: dict[str, list[Stored]] = {}
         self._aggregates: dict[Address, list[Stored]] = {}
         self._last: dict[str, int] = {}
@@ -95,6 +97,7 @@ class MemoryLog:
 
     def __init__(self, store: MemoryStore | None = None, heartbeat: float = HEARTBEAT_SECONDS) -> None:
         self.store = MemoryStore() if store is None else store
+        self.snapshots: Snapshots = self.store.snapshots
         self._heartbeat = heartbeat
         self._connected = True
         self._closed = False

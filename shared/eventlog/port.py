@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from shared.eventlog.snapshots import Snapshots
 from shared.events.address import Address
 from shared.events.commit import CommitHead, decode_head
 
@@ -84,6 +85,8 @@ def is_repeat(head: Stored | None, own: CommitHead) -> bool:
 
 class EventLog(Protocol):
     """What both adapters promise; `tests/contracts` holds them to it."""
+
+    snapshots: Snapshots  # beside the log, in the same cluster; never needed
 
     async def append(self, address: Address, data: bytes, expected: int) -> Stored:
         """Store one encoded commit durably, if the aggregate's last commit is the one at stream sequence `expected` (0: none).

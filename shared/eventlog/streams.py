@@ -25,6 +25,10 @@ ANSWER_SECONDS: Final = 0.5  # for one try; a fresh cluster answers late or neve
 PAUSE_SECONDS: Final = 0.05  # between two tries
 NOT_READY: Final = frozenset({10005, 10008, 10009, 10023})  # err_codes of a cluster that has no leader or not all its peers yet
 CHANGEABLE: Final = ("max_bytes", "num_replicas")  # room and safety may grow; whatever else differs is drift
+MAX_SNAPSHOT_BYTES: Final = 16 * 1024  # a part has at most half of it; the rest is for growth
+SNAPSHOTS: Final = "SNAPSHOTS"  # the stream of them; a cache, so what it may forget and lose is no promise
+SNAPSHOT_BYTES: Final = 1024 * 1024 * 1024  # of all snapshots: 100,000 tables; of more the oldest go, and are folded from the log
+SNAPSHOT_AGE_NS: Final = 30 * 24 * 3600 * 1_000_000_000  # a table that nobody has touched for a month may take a moment longer
 _NAMESPACE: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")  # what fits into stream names, subjects and schema names alike
 
 
@@ -68,6 +72,28 @@ def configurations(namespace: Namespace, replicas: int, max_bytes: int | None) -
     streams = {f"TABLE_{p}": ("table", f"{namespace.name}.table.{p}.*") for p in range(PARTITIONS)}
     streams |= {f"LOBBY_{p}": ("lobby", f"{namespace.name}.lobby.{p}.*.*") for p in range(PARTITIONS)}
     streams["LEDGER"] = ("ledger", f"{namespace.name}.ledger.*.*")
+    return [
+        *_logs(namespace, streams, replicas, max_bytes),
+        {
+            "name": namespace.stream(SNAPSHOTS),
+            "subjects": [f"{namespace.name}.snapshot.>"],
+            "storage": "file",
+            "retention": "limits",
+            "discard": "old",
+            "max_age": SNAPSHOT_AGE_NS,
+            "max_msgs": -1,  # as many as fit
+            "max_msgs_per_subject": 1,  # each is put in place of the one before
+            "max_bytes": SNAPSHOT_BYTES if max_bytes is None else min(SNAPSHOT_BYTES, max_bytes),
+            "max_msg_size": MAX_SNAPSHOT_BYTES,
+            "num_replicas": replicas,
+            "duplicate_window": DUPLICATE_WINDOW_NS,
+            "allow_direct": True,
+        },
+    ]
+
+
+def _logs(namespace: Namespace, streams: dict[str, tuple[str, str]], replicas: int, max_bytes: int | None) -> list[dict[str, Any]]:
+    """The streams of the log; `streams`: whose events each holds, and its subjects."""
     return [
         {
             "name": namespace.stream(logical),

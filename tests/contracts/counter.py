@@ -3,6 +3,7 @@
 import msgspec
 
 from shared.eventlog.aggregates import Aggregates, Request
+from shared.eventlog.packing import Unpackable
 from shared.rules.language.refusal import Refused
 
 LIMIT = 1000
@@ -34,9 +35,27 @@ def fold(total, _commit, events):
     return total
 
 
+class CounterBooks:
+    """Counters close their books at every commit."""
+
+    version = "1"
+
+    def closes(self, _state, _events):
+        return True
+
+    def pack(self, state):
+        return msgspec.json.encode(state)
+
+    def unpack(self, data):
+        try:
+            return msgspec.json.decode(data, type=int)
+        except msgspec.DecodeError as wrong:
+            raise Unpackable("no number") from wrong
+
+
 def counters(log, **settings):
     """The counters as one instance of a service sees them."""
-    return Aggregates(log, Clear(), lambda _address: 0, fold, **settings)
+    return Aggregates(log, Clear(), lambda _address: 0, fold, **{"books": CounterBooks(), **settings})
 
 
 def add(amount, calls=None):

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from shared.eventlog.aggregates import (
     ATTEMPTS,
+    CAPACITY,
     BrokenChain,
     Committed,
-    Loaded,
-    _Folded,
 )
+from shared.eventlog.command_keys import CommandKeys
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.port import Conflict, OutcomeUnknown, StorageFull, Unavailable
 from shared.events.commit import FIRST_PREV_HASH, Commit, decode, encode, hash_of
@@ -83,7 +83,7 @@ async def test_an_unknown_outcome_is_settled_by_the_repeat(memory, written):
     memory.lose_next_ack(written=written)
     with pytest.raises(OutcomeUnknown):
         await instance.transact(table, request("b"), add(1))
-    assert table not in instance._cache
+    assert table not in instance.cache
     answer = await instance.transact(table, request("b"), add(1))
     assert (answer.loaded.revision, answer.loaded.state, answer.repeated) == (2, 2, written)
     assert len(memory.store.aggregate(table)) == 2
@@ -163,8 +163,8 @@ async def test_a_log_that_has_lost_what_it_acknowledged_stops_everything(memory)
 def test_a_command_is_found_in_its_own_place_only():
     """Sixteen bytes that lie across two neighbours are no command; those behind them still are found."""
     one, two = b"a" * 8 + b"b" * 8, b"b" * 8 + b"c" * 8
-    folded = _Folded(Loaded(some_table(), 0), keys=one + two + b"b" * 16)
-    assert [folded.revision_of(key) for key in (one, two, b"b" * 16, b"c" * 16)] == [1, 2, 3, 0]
+    keys = CommandKeys(one + two + b"b" * 16)
+    assert [keys.recent_revision(key) for key in (one, two, b"b" * 16, b"c" * 16)] == [1, 2, 3, 0]
 
 
 class Step:
@@ -179,17 +179,17 @@ class Step:
 
 
 @settings(max_examples=60, deadline=None)  # no deadline: the first example pays for the event loop
-@given(st.lists(st.lists(Step.strategy, min_size=1, max_size=4), min_size=1, max_size=6))
-def test_any_interleaving_of_moves_stalls_and_retries(rounds):
+@given(st.lists(st.lists(Step.strategy, min_size=1, max_size=4), min_size=1, max_size=6), st.sampled_from((0, CAPACITY)))
+def test_any_interleaving_of_moves_stalls_and_retries(rounds, capacity):
     """Whatever is lost, cancelled and repeated at two instances: each command has one event at most, decided on the state before it."""
-    asyncio.run(_interleave(rounds))
+    asyncio.run(_interleave(rounds, capacity))
 
 
-async def _interleave(rounds):
+async def _interleave(rounds, capacity):
     table = some_table()
     store = MemoryStore()
     logs = [MemoryLog(store), MemoryLog(store)]
-    instances = [counters(log) for log in logs]
+    instances = [counters(log, capacity=capacity) for log in logs]
     answered = {}
 
     async def turn(which, command, amount, wire):

@@ -236,12 +236,16 @@ async def test_load_at_the_leader_is_the_newest(logs):
 async def test_a_small_cache_forgets_and_reads_again(logs):
     """Aggregates that were pushed out are as they were when they come back."""
     tables = [some_table() for _ in range(4)]
-    instance = counters(logs[0], capacity=2)
+    measured = counters(logs[1], books=None)
+    await measured.transact(some_table(), request("c"), add(1))
+    instance = counters(logs[0], books=None, capacity=measured.cache.bytes * 5 // 2)  # room for two
     for turn in range(3):
         for table in tables:
             await instance.transact(table, request(f"c{turn}"), add(1))
     assert [(await instance.load(table)).state for table in tables] == [3, 3, 3, 3]
-    assert len(instance._cache) == 2
+    assert len(instance.cache) == 2
+    assert instance.cache.bytes <= instance.cache.capacity
+    assert (instance.cache.hits, instance.cache.misses) == (0, 16)  # each was pushed out before it was asked for again
 
 
 # ---- queue and cancellation ----------------------------------------------------------------------------------------------
@@ -273,7 +277,7 @@ async def test_an_archived_aggregate_is_known_by_its_last_commit(logs):
 async def test_only_a_commit_that_stands_alone_may(logs):
     """Any other gap at the beginning is a broken chain."""
     table = some_table()
-    instance = counters(logs[0])
+    instance = counters(logs[0], books=None)  # a snapshot would be as good as what it was made of
     await instance.transact(table, request("a"), add(2))
     second = await instance.transact(table, request("b"), add(3))
     await purge_before(logs[0], second.stored)

@@ -32,6 +32,7 @@ class WholeLog:
     def __init__(self, log: EventLog, folder: Path | None) -> None:
         self._log = log
         self._folder = folder
+        self.snapshots = log.snapshots
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """See `EventLog.read`. Raises `NotInArchive` besides."""

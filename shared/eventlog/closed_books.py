@@ -1,0 +1,157 @@
+"""Closing the books: the state after a deal is kept beside the log, so that nobody folds that deal again.
+
+A snapshot is believed as far as the log bears it out: the commit that it names must lie where it says, with the hash that it says, and
+every later one must follow. Without one, or with a wrong one, the aggregate is folded from its first commit; no answer changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import Final, Generic, Protocol, TypeVar
+
+import structlog
+
+from shared.eventlog import snapshots
+from shared.eventlog.command_keys import KEY_BYTES, Chunk, digest_of, place_of
+from shared.eventlog.decisions import E, Loaded, S, command_key
+from shared.eventlog.folding import Folded
+from shared.eventlog.packing import Unpackable
+from shared.eventlog.port import EventLog
+from shared.eventlog.snapshots import LARGEST, STATE, Snapshot, keys_part
+from shared.events.address import Address
+from shared.events.commit import decode_head
+
+log = structlog.get_logger()
+
+E_contra = TypeVar("E_contra", contravariant=True)
+
+WAITING: Final = 1024  # aggregates whose snapshot waits to be written; of more the oldest are left to the next deal
+
+
+class Books(Protocol[S, E_contra]):
+    """How one kind of aggregate closes its books. `version` names the fold and the form of its states: another one reads nothing."""
+
+    version: str
+
+    def closes(self, state: S, events: tuple[E_contra, ...]) -> bool:
+        """Whether the books are closed after a commit with these events, which led to `state`. Nothing may be hidden in it then."""
+        ...
+
+    def pack(self, state: S) -> bytes:
+        """The state's bytes. Raises `TypeError` or `OverflowError` for one that cannot be kept."""
+        ...
+
+    def unpack(self, data: bytes) -> S:
+        """The state that `pack` made these bytes of. Raises `Unpackable`."""
+        ...
+
+
+class ClosedBooks(Generic[S, E]):
+    """The snapshots of one kind of aggregate, as one instance reads and writes them; writing never keeps a command waiting."""
+
+    def __init__(self, log: EventLog, books: Books[S, E]) -> None:
+        self._log = log
+        self._books = books
+        self._waiting: OrderedDict[Address, Folded[S, E]] = OrderedDict()
+        self._writer: asyncio.Task[None] | None = None
+
+    def closed_after(self, folded: Folded[S, E]) -> bool:
+        """Whether this is a state to keep."""
+        return folded.last is not None and self._books.closes(folded.loaded.state, folded.last.events)
+
+    async def newest(self, address: Address) -> Snapshot | None:
+        """The aggregate's snapshot, if there is one of this fold."""
+        data = await self._log.snapshots.read(address, STATE)
+        kept = None if data is None else snapshots.decode(data)
+        fits = kept is not None and kept.fold == self._books.version and kept.subject == address.subject and kept.revision > 0
+        return kept if fits else None
+
+    def loaded(self, address: Address, kept: Snapshot) -> Loaded[S] | None:
+        """What a snapshot tells of the aggregate; None where it cannot be read."""
+        try:
+            state = self._books.unpack(kept.state)
+        except Unpackable as wrong:
+            log.warning("snapshot_unreadable", aggregate=address.subject, reason=str(wrong))
+            return None
+        return Loaded(address, state, kept.revision, kept.sequence, kept.head_hash, kept.at)
+
+    def keep(self, folded: Folded[S, E]) -> None:
+        """Write the snapshot of `folded` when nothing else is to be done; a newer one of the same aggregate takes its place."""
+        address = folded.loaded.address
+        self._waiting.pop(address, None)
+        self._waiting[address] = folded
+        if len(self._waiting) > WAITING:
+            self._waiting.popitem(last=False)
+        if self._writer is None:
+            self._writer = asyncio.create_task(self._write(), name="snapshots")
+
+    async def drain(self) -> None:
+        """Wait until what waits has been written."""
+        while self._writer is not None:
+            await asyncio.wait([self._writer])
+
+    async def older_revision(self, folded: Folded[S, E], key: bytes) -> int:
+        """The revision before the recent ones that the command with this key made, 0 for none. Raises `Unavailable`."""
+        address, chunks = folded.loaded.address, folded.keys.chunks
+        parts = await asyncio.gather(*(self._log.snapshots.read(address, keys_part(chunk)) for chunk in chunks))
+        for chunk, data in zip(chunks, parts, strict=True):
+            keys = _as_known(chunk, data)
+            if keys is None:
+                return await self._from_the_log(folded, key)
+            if (place := place_of(keys, key)) >= 0:
+                return chunk.first + place
+        return 0
+
+    async def _from_the_log(self, folded: Folded[S, E], key: bytes) -> int:
+        """The same without chunks."""
+        for stored in await self._log.read(folded.loaded.address, until=folded.loaded.sequence):
+            head = decode_head(stored.data)
+            if head.revision < folded.keys.first and command_key(head.actor, head.command_id) == key:
+                return head.revision
+        return 0
+
+    async def _write(self) -> None:
+        try:
+            while self._waiting:
+                await asyncio.sleep(0)  # whoever waits for an answer comes first
+                _, folded = self._waiting.popitem(last=False)
+                await self._write_one(folded)
+        finally:
+            self._writer = None
+
+    async def _write_one(self, folded: Folded[S, E]) -> None:
+        loaded = folded.loaded
+        keys, parts = folded.keys.shelved()
+        try:
+            state = self._books.pack(loaded.state)
+        except (TypeError, OverflowError) as wrong:
+            log.warning("snapshot_not_packed", aggregate=loaded.address.subject, reason=str(wrong))
+            return
+        data = snapshots.encode(
+            Snapshot(
+                self._books.version,
+                loaded.address.subject,
+                loaded.revision,
+                loaded.sequence,
+                loaded.head_hash,
+                loaded.at,
+                keys.filter,
+                keys.chunks,
+                state,
+            )
+        )
+        if len(data) > LARGEST:
+            log.info("snapshot_too_large", aggregate=loaded.address.subject, bytes=len(data))
+            return
+        for chunk, piece in parts:
+            await self._log.snapshots.keep(loaded.address, keys_part(chunk), piece)
+        await self._log.snapshots.keep(loaded.address, STATE, data)
+
+
+def _as_known(chunk: Chunk, data: bytes | None) -> bytes | None:
+    """The keys of `chunk` in the part that holds it: a later deal may have made it longer. None where they are not there."""
+    if data is None:
+        return None
+    keys = data[: chunk.count * KEY_BYTES]
+    return keys if digest_of(keys) == chunk.digest else None

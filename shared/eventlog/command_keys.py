@@ -1,0 +1,94 @@
+"""Which commands an aggregate has decided, so that a repeat gets the first answer: every key, in the room of the latest ones.
+
+The latest keys are at hand. Older ones lie in chunks beside the aggregate's snapshot, and of them only a filter is at hand: it says surely
+not, or perhaps, and then the chunks are read. A chunk that is missing, or is another one, is made anew from the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import msgspec
+
+KEY_BYTES: Final = 16  # of a command's key: 2^-64 for a collision among all commands a club will ever see
+CHUNK_KEYS: Final = 512  # of a whole chunk: 8 KB, what a snapshot may take; a pulka of 100 deals has eight
+FILTER_BYTES: Final = 4096  # half of a snapshot: after 4,000 commits one new command in 45 asks the chunks in vain, after 2,000 one in 450
+DIGEST_BYTES: Final = 8  # of a chunk: it need not withstand malice, whoever writes to the log's cluster can write the log
+_PROBES: Final = 4  # bits that a key sets in the filter
+_BITS: Final = 8 * FILTER_BYTES
+_CHUNK_BYTES: Final = CHUNK_KEYS * KEY_BYTES
+
+
+class Chunk(msgspec.Struct, frozen=True, gc=False, array_like=True):
+    """The keys of `count` commits from revision `first` on, as a snapshot knows them: by their digest."""
+
+    first: int
+    count: int
+    digest: bytes
+
+
+def digest_of(keys: bytes) -> bytes:
+    """What a chunk of these keys is known by."""
+    return hashlib.sha256(keys).digest()[:DIGEST_BYTES]
+
+
+class CommandKeys(msgspec.Struct, frozen=True, gc=False):
+    """`recent`: the keys of all commits from revision `first` on, in their order; what came before is in `chunks` and in the `filter`."""
+
+    recent: bytes = b""
+    first: int = 1
+    filter: bytes = b""
+    chunks: tuple[Chunk, ...] = ()
+
+    def added(self, key: bytes) -> CommandKeys:
+        """With the key of the next commit."""
+        return CommandKeys(self.recent + key, self.first, self.filter, self.chunks)
+
+    def recent_revision(self, key: bytes) -> int:
+        """The revision that the command with this key made, if that is a recent one, else 0."""
+        place = place_of(self.recent, key)
+        return place + self.first if place >= 0 else 0
+
+    def perhaps_older(self, key: bytes) -> bool:
+        """Whether the command with this key may have made an older revision."""
+        return bool(self.filter) and all(self.filter[bit >> 3] >> (bit & 7) & 1 for bit in _bits(key))
+
+    def shelved(self) -> tuple[CommandKeys, tuple[tuple[Chunk, bytes], ...]]:
+        """As whoever reads the snapshot has them: nothing recent, all in chunks; and the chunks that the recent ones make."""
+        parts = _in_chunks(self.first, self.recent)
+        return self._without(len(self.recent), parts), parts
+
+    def settled(self) -> CommandKeys:
+        """After a snapshot: the keys of whole chunks leave memory; fewer stay, and the next snapshot writes their chunk again, longer."""
+        whole = len(self.recent) - len(self.recent) % _CHUNK_BYTES
+        return self._without(whole, _in_chunks(self.first, self.recent[:whole])) if whole else self
+
+    def _without(self, length: int, parts: tuple[tuple[Chunk, bytes], ...]) -> CommandKeys:
+        """With the first `length` bytes of the recent keys in these chunks."""
+        bits = bytearray(self.filter or bytes(FILTER_BYTES if length else 0))
+        for start in range(0, length, KEY_BYTES):
+            for bit in _bits(self.recent[start : start + KEY_BYTES]):
+                bits[bit >> 3] |= 1 << (bit & 7)
+        chunks = (*self.chunks, *(chunk for chunk, _ in parts))
+        return CommandKeys(self.recent[length:], self.first + length // KEY_BYTES, bytes(bits), chunks)
+
+
+def _in_chunks(first: int, keys: bytes) -> tuple[tuple[Chunk, bytes], ...]:
+    pieces = [keys[start : start + _CHUNK_BYTES] for start in range(0, len(keys), _CHUNK_BYTES)]
+    numbered = enumerate(pieces)
+    return tuple((Chunk(first + CHUNK_KEYS * place, len(piece) // KEY_BYTES, digest_of(piece)), piece) for place, piece in numbered)
+
+
+def place_of(keys: bytes, key: bytes) -> int:
+    """Which of `keys` this key is, counted from 0; -1 for none."""
+    place = keys.find(key)
+    while place >= 0 and place % KEY_BYTES:  # by chance, across two neighbours
+        place = keys.find(key, place + 1)
+    return place // KEY_BYTES if place >= 0 else -1
+
+
+def _bits(key: bytes) -> tuple[int, ...]:
+    """The key's places in a filter: it is a hash itself, so its own bytes are as good as any."""
+    number = int.from_bytes(key[: 2 * _PROBES], "big")
+    return tuple((number >> 16 * probe) % _BITS for probe in range(_PROBES))

@@ -1,0 +1,112 @@
+"""Records as bytes and back, exactly: a tuple stays a tuple, a fraction a fraction, and an equal record comes out.
+
+For what a program of the same version reads again, and nobody else: the bytes name no field. `fingerprint` says which version that is.
+msgspec alone cannot do it, since it reads no union of a number and a `Fraction`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
+
+import msgspec
+
+R = TypeVar("R", bound=msgspec.Struct)
+
+_TUPLE, _LIST, _DICT, _FRACTION, _SHARED = range(5)  # what an array begins with; from `_FIRST` on it is the number of a record's class
+_FIRST: Final = 8
+_ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes})
+SHARED_AT_ONCE: Final = 256  # shared records that are kept to be handed out again: the conventions that a club plays
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder().decode
+
+
+class Unpackable(Exception):
+    """Bytes that this packing has not made."""
+
+
+class Packing(Generic[R]):
+    """For records of `root` and of every class that its fields may hold.
+
+    Records of the classes in `shared` come out once for many: whoever unpacks two that are equal gets the same one.
+    """
+
+    def __init__(self, root: type[R], shared: tuple[type[msgspec.Struct], ...] = ()) -> None:
+        self._root = root
+        classes = sorted(_classes(root, set()), key=_name)
+        self._numbers = {kind: number for number, kind in enumerate(classes, _FIRST)}
+        self._kinds = {number: (kind, kind.__struct_fields__) for kind, number in self._numbers.items()}
+        self._shared = frozenset(shared)
+        self._unpack_shared = lru_cache(maxsize=SHARED_AT_ONCE)(lambda data: self._record(_decode(data)))
+        told = "\n".join(f"{_name(kind)}({', '.join(kind.__struct_fields__)})" for kind in classes)
+        self.fingerprint: Final = hashlib.sha256(told.encode()).hexdigest()[:16]
+
+    def pack(self, record: R) -> bytes:
+        """The record's bytes. Raises `TypeError` for a value of no known class, `OverflowError` for a number beyond 64 bits."""
+        return _encode(self._plain(record))
+
+    def unpack(self, data: bytes) -> R:
+        """The record that `pack` made these bytes of. Raises `Unpackable`."""
+        try:
+            record = self._record(_decode(data))
+        except (msgspec.DecodeError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as wrong:
+            raise Unpackable(type(wrong).__name__) from wrong
+        if not isinstance(record, self._root):
+            raise Unpackable(type(record).__name__)
+        return record
+
+    def _plain(self, value: Any) -> Any:
+        kind = type(value)
+        if kind in _ATOMS:
+            return value
+        if kind is tuple:
+            return [_TUPLE, *map(self._plain, value)]
+        if kind is list:
+            return [_LIST, *map(self._plain, value)]
+        if kind is dict:
+            return [_DICT, *(self._plain(one) for pair in value.items() for one in pair)]
+        if kind is Fraction:
+            return [_FRACTION, value.numerator, value.denominator]
+        number = self._numbers.get(kind)
+        if number is None:
+            raise TypeError(f"{kind.__name__} is not packed")
+        plain = [number, *[self._plain(getattr(value, name)) for name in kind.__struct_fields__]]
+        return [_SHARED, _encode(plain)] if kind in self._shared else plain
+
+    def _record(self, plain: Any) -> Any:
+        if type(plain) is not list:
+            return plain
+        first, *rest = plain
+        if first == _SHARED:
+            return self._unpack_shared(rest[0])
+        values = [self._record(one) if type(one) is list else one for one in rest]
+        if first == _TUPLE:
+            return tuple(values)
+        if first == _LIST:
+            return values
+        if first == _DICT:
+            return dict(zip(values[::2], values[1::2], strict=True))
+        if first == _FRACTION:
+            return Fraction(*values)
+        kind, fields = self._kinds[first]
+        return kind(**dict(zip(fields, values, strict=True)))
+
+
+def _name(kind: type[msgspec.Struct]) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _classes(kind: Any, found: set[type[msgspec.Struct]]) -> set[type[msgspec.Struct]]:
+    """Every class of records that a value of `kind` may hold, `kind` with it."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        if kind not in found:
+            found.add(kind)
+            for hint in get_type_hints(kind).values():
+                _classes(hint, found)
+        return found
+    for part in get_args(kind):
+        _classes(part, found)
+    return found
