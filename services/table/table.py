@@ -318,6 +318,7 @@ class Tables:
         self._aggregates: Aggregates[Table, Event] = Aggregates(
             log, codec, initial, fold, books=TableBooks(), capacity=capacity, shared=(Convention,), alone=stands_alone
         )
+        self.cache = self._aggregates.cache
 
     async def load(self, table_id: str, *, at_leader: bool = False) -> Loaded[Table]:
         """The table now, from the cache or the log; `revision` 0 when there is none."""

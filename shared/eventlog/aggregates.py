@@ -116,6 +116,7 @@ class Aggregates(Generic[S, E]):
         self._queue = queue
         self._entropy = entropy or Entropy()
         self.cache: Cache[Address, Folded[S, E]] = Cache(capacity)
+        self._usual = 0  # bytes of the last aggregate that was measured
         self._lanes: dict[Address, _Lane] = {}
         self._under_way: set[asyncio.Task[Committed[S, E] | RefusedAt | Nothing[S]]] = set()
 
@@ -266,7 +267,8 @@ class Aggregates(Generic[S, E]):
         if loaded is None or not commits:
             return None
         try:
-            return self._advance(self._folding.restored(loaded, kept.keys, commits[0]), commits[1:], keeps=True)
+            restored = self._folding.restored(loaded, kept.keys, commits[0], newest=len(commits) == 1)
+            return self._advance(restored, commits[1:], keeps=True)
         except BrokenChain as wrong:
             log.warning("snapshot_not_borne_out", aggregate=address.subject, reason=str(wrong))
             return None
@@ -300,22 +302,19 @@ class Aggregates(Generic[S, E]):
 
     def _advance(self, folded: Folded[S, E], commits: Sequence[Stored], *, keeps: bool = False) -> Folded[S, E]:
         """Fold stored commits; one that cannot be folded leaves nothing cached. Raises `BrokenChain`."""
-        closed: Folded[S, E] | None = None
+        books = self._books if keeps else None
         try:
-            for stored in commits:
-                folded = self._folding.stored(folded, stored)
-                if keeps and self._books is not None and self._books.closed_after(folded):
-                    closed = folded
+            after, closed = self._folding.all_stored(folded, commits, None if books is None else books.closes)
         except Exception:
             self._forget(folded.loaded.address)
             raise
-        if closed is not None and self._books is not None:  # whoever should have kept it did not, or it was lost
-            self._books.keep(closed)
-        return folded
+        if closed is not None and books is not None:  # whoever should have kept it did not, or it was lost
+            books.keep(closed)
+        return after
 
     def _closed(self, folded: Folded[S, E]) -> Folded[S, E]:
         """After a commit of this instance: where it closes the books, its state is kept."""
-        if self._books is None or not self._books.closed_after(folded):
+        if self._books is None or folded.last is None or not self._books.closes(folded.loaded.state, folded.last.events):
             return folded
         self._books.keep(folded)
         return msgspec.structs.replace(folded, keys=folded.keys.settled())
@@ -325,9 +324,15 @@ class Aggregates(Generic[S, E]):
         address = folded.loaded.address
         cached = self.cache.peek(address)
         if folded.last is not None and (cached is None or cached.loaded.sequence < folded.loaded.sequence):
-            size = self.cache.size(address) if folded.loaded.revision % MEASURED_EVERY else 0
-            self.cache.put(address, folded, size or size_of(folded, self._shared))
+            self.cache.put(address, folded, self._size(folded, new=cached is None))
         return folded
+
+    def _size(self, folded: Folded[S, E], *, new: bool) -> int:
+        """Bytes: measured now and then while it grows, and until then as many as the last one that was measured."""
+        if not self._usual or folded.loaded.revision % MEASURED_EVERY == 0:
+            self._usual = size_of(folded, self._shared)
+            return self._usual
+        return self._usual if new else self.cache.size(folded.loaded.address)
 
     def _forget(self, address: Address) -> None:
         self.cache.pop(address)

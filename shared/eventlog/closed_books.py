@@ -53,12 +53,9 @@ class ClosedBooks(Generic[S, E]):
     def __init__(self, log: EventLog, books: Books[S, E]) -> None:
         self._log = log
         self._books = books
+        self.closes = books.closes
         self._waiting: OrderedDict[Address, Folded[S, E]] = OrderedDict()
         self._writer: asyncio.Task[None] | None = None
-
-    def closed_after(self, folded: Folded[S, E]) -> bool:
-        """Whether this is a state to keep."""
-        return folded.last is not None and self._books.closes(folded.loaded.state, folded.last.events)
 
     async def newest(self, address: Address) -> Snapshot | None:
         """The aggregate's snapshot, if there is one of this fold."""

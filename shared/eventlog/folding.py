@@ -59,11 +59,19 @@ class Folding(Generic[S, E]):
         commit = _commit_in(stored, before)
         return self.commit(folded, stored, commit, self._opened(stored, commit, before))
 
-    def all_stored(self, folded: Folded[S, E], commits: Sequence[Stored]) -> Folded[S, E]:
-        """After all of `commits`. Raises `BrokenChain`."""
+    def all_stored(
+        self, folded: Folded[S, E], commits: Sequence[Stored], closes: Callable[[S, tuple[E, ...]], bool] | None = None
+    ) -> tuple[Folded[S, E], Folded[S, E] | None]:
+        """After all of `commits`; and as it was at the last of them after which `closes(state, events)`, None where that was after none.
+
+        Raises `BrokenChain`.
+        """
+        closed: Folded[S, E] | None = None
         for stored in commits:
             folded = self.stored(folded, stored)
-        return folded
+            if closes is not None and folded.last is not None and closes(folded.loaded.state, folded.last.events):
+                closed = folded
+        return folded, closed
 
     def commit(self, folded: Folded[S, E], stored: Stored, commit: Commit, events: tuple[E, ...]) -> Folded[S, E]:
         """After `commit`, whose events in plain are `events` and which lies in the log as `stored`. Raises `BrokenChain`."""
@@ -82,12 +90,16 @@ class Folding(Generic[S, E]):
             after, Committed(stored, commit, own_hash, events, after), folded.keys.added(command_key(commit.actor, commit.command_id))
         )
 
-    def restored(self, loaded: Loaded[S], keys: CommandKeys, stored: Stored) -> Folded[S, E]:
-        """The aggregate that a snapshot tells of. Raises `BrokenChain` where `stored` is not the commit that it names."""
+    def restored(self, loaded: Loaded[S], keys: CommandKeys, stored: Stored, *, newest: bool) -> Folded[S, E]:
+        """The aggregate that a snapshot tells of. Raises `BrokenChain` where `stored` is not the commit that it names.
+
+        Not `newest`: others follow, and nobody will ask for the events of this one.
+        """
         if (stored.sequence, hash_of(stored.data)) != (loaded.sequence, loaded.head_hash):
             raise BrokenChain(f"{stored.position} is not what a snapshot of {loaded.address.subject} names", loaded.revision)
         commit = _commit_in(stored, loaded)
-        return Folded(loaded, Committed(stored, commit, loaded.head_hash, self._opened(stored, commit, loaded), loaded), keys)
+        events = self._opened(stored, commit, loaded) if newest else ()
+        return Folded(loaded, Committed(stored, commit, loaded.head_hash, events, loaded), keys)
 
     def _begun_with(self, stored: Stored, before: Loaded[S], commit: Commit, events: tuple[E, ...]) -> Folded[S, E]:
         """An aggregate of whose commits only the last is there, or soon will be; and no command is remembered that cannot be answered."""
