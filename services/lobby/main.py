@@ -24,6 +24,7 @@ from shared.events.address import LOBBY_STREAMS
 from shared.projections.core.history import RefusedToRun
 from shared.projections.core.projection import schema_of
 from shared.projections.following.projector import Projector
+from shared.web import cache_figures
 from shared.web.application import now_ms
 from shared.web.auth import Tokens, master_keys
 from shared.web.log_connection import connected_log
@@ -72,11 +73,13 @@ class Lobby:
         self._progress = Progress(event_log, self._database, schema)
         self._progress.start()
         tokens = Tokens(self._keys)
-        players = Players(event_log, self._keys, vault, tokens, Passwords())
+        players, tables = Players(event_log, self._keys, vault, tokens, Passwords()), Tables(event_log, self._keys)
+        cache_figures.show("lobby players", players.cache)
+        cache_figures.show("lobby tables", tables.cache)
         reads = Reads(self._database, vault, players, schema)
         self._erasures = Erasures(event_log, vault, reads, self._projector.at_least)
         await self._erasures.start()
-        self._desk = Desk(event_log, players, Tables(event_log, self._keys), reads, self._projector.at_least, tokens, now_ms)
+        self._desk = Desk(event_log, players, tables, reads, self._projector.at_least, tokens, now_ms)
 
     def desk(self) -> Desk:
         """What the handlers work with; raises 503 before the start and after the stop."""

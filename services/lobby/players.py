@@ -108,6 +108,7 @@ class Players:
         self._tokens = tokens
         self._passwords = passwords
         self._aggregates: Aggregates[Player, AnyLobbyEvent] = Aggregates(log, LobbyCodec(), initial, fold)
+        self.cache = self._aggregates.cache
 
     async def load(self, player_id: str) -> Loaded[Player]:
         """The player; `name` None when there is none."""

@@ -218,6 +218,7 @@ class Tables:
     def __init__(self, log: EventLog, keys: MasterKeys) -> None:
         self._keys = keys
         self._aggregates: Aggregates[Table, AnyLobbyEvent] = Aggregates(log, LobbyCodec(), initial, fold)
+        self.cache = self._aggregates.cache
 
     async def load(self, table_id: str, *, at_leader: bool = False) -> Loaded[Table]:
         """The table; status `none` when there is none."""

@@ -27,8 +27,10 @@ from shared.projections.core.history import RefusedToRun
 from shared.projections.core.projection import schema_of
 from shared.projections.core.status import PASSING
 from shared.projections.following.projector import Projector
+from shared.web import cache_figures
 from shared.web.application import now_ms
 from shared.web.auth import Tokens, master_keys
+from shared.web.cache_figures import capacity
 from shared.web.log_connection import connected_log
 from shared.web.problems import unavailable
 from shared.web.service import CannotStart, Service
@@ -71,7 +73,8 @@ class _Run:
     async def start(self) -> None:
         settings, keys = self._settings, master_keys(self._settings)
         self._log = await connected_log(settings, "pulka table")
-        tables = Tables(self._log, TableCodec(keys))
+        tables = Tables(self._log, TableCodec(keys), capacity(settings.cache_mb))
+        cache_figures.show("tables", tables.cache)
         next_deals = self._next_deals = NextDeals(tables, now_ms)
         outages = Outages()
         reader = Reader(tables, PublicCodec(keys), now_ms, outages.credit)

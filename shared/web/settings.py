@@ -44,6 +44,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host: Annotated[str, Meta(description="Address to listen on")] = "127.0.0.1"  # nobody from outside unless asked for
     port: Annotated[int, Meta(ge=0, le=65535, description="Port to listen on; 0 takes a free one")] = 8080
     log_level: Annotated[str, Meta(pattern="^(debug|info|warning|error)$", description="debug, info, warning or error")] = "info"
+    cache_mb: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=1_000_000,
+            description="Megabytes of tables kept in memory by a table service; 0: an eighth of the machine's, at most 1024",
+        ),
+    ] = 0
     bots: Annotated[bool, Meta(description="Whether `pulka up` and `serve all` fill the seats that a table asks bots for")] = True
 
     @property
