@@ -3,6 +3,8 @@
 * `first_touch_100_deals`, `first_touch_1_deal`: milliseconds until an instance that does not hold a table has it, and their ratio.
 * `moves_half_outside`: moves a second of one instance whose cache holds half of 64 tables, against one that holds all; after 5 and after
   50 deals. Tables are chosen by lot, 64 moves at a time, without HTTP: what differs is the table's own cost.
+* `moves_without_affinity`: moves a second of two instances of which each takes a move by lot, against the same two hashed by table; of
+  tables with a history of over 1,000 commits. Both live in this process, so that a move costs what both have to do for it.
 * `cached_table`: bytes that an instance's memory grows by for each table in mid-pulka that it holds.
 
 Runs on an embedded NATS of its own in a temporary folder; the deals before are played into the log by a seeded lot.
@@ -31,6 +33,7 @@ from shared.eventlog.jetstream import JetStreamLog, open_log
 from shared.events.sealing import TableCodec
 from shared.rules.language.moves import Concede
 from shared.rules.pulka import decider as match
+from shared.rules.pulka.decider import Pulka
 from tests.load.figures import tell
 from tests.services.ledger.played import BEGAN, KEYS, PlayedTable
 
@@ -77,13 +80,15 @@ async def first_touches(log: JetStreamLog) -> None:
 
 
 class Players:
-    """All players of some tables, at one instance."""
+    """All players of some tables, at one instance or several."""
 
-    def __init__(self, log: JetStreamLog, ids: list[str], capacity: int) -> None:
-        self.tables = Tables(log, TableCodec(KEYS), capacity=capacity)
+    def __init__(self, log: JetStreamLog, ids: list[str], capacity: int, *, instances: int = 1, hashed: bool = True) -> None:
+        self.instances = [Tables(log, TableCodec(KEYS), capacity=capacity) for _ in range(instances)]
+        self.hashed = hashed
         self.lot = random.Random(7)
         self.ids = ids
         self.busy: set[str] = set()
+        self.seen: dict[str, Pulka] = {}  # by table, after the last move here
         self.keys = count()
         self.made = 0
 
@@ -98,21 +103,28 @@ class Players:
 
     async def move(self, table_id: str) -> None:
         """One move, drawn by lot; the next deal where none is in progress."""
-        pulka = (await self.tables.load(table_id)).state.pulka
+        tables = self.instances[hash(table_id) % len(self.instances)] if self.hashed else self.lot.choice(self.instances)
+        if table_id not in self.seen:
+            self.seen[table_id] = (await tables.load(table_id, at_leader=True)).state.pulka
+        pulka = self.seen[table_id]  # as whoever sends a move has it, from the stream
         now = BEGAN * 2
         if match.phase(pulka) == "between_deals":
-            await self.tables.start_deal(table_id, pulka.number + 1, now)
+            started = await tables.start_deal(table_id, pulka.number + 1, now)
+            assert isinstance(started, Committed), started
+            self.seen[table_id] = started.loaded.state.pulka
             return
         seat = match.to_act(pulka)
         assert seat is not None
         legal = [move for move in match.legal_moves(pulka, seat) if not isinstance(move, Concede)]
         request = Request(f"bench-{id(self)}-{next(self.keys)}", pulka.seats[seat], "", now)
-        outcome = await self.tables.move(table_id, pulka.seats[seat], self.lot.choice(legal), None, request)
+        outcome = await tables.move(table_id, pulka.seats[seat], self.lot.choice(legal), None, request)
         assert isinstance(outcome, Committed), outcome
+        self.seen[table_id] = outcome.loaded.state.pulka
 
 
 async def moves_a_second(players: Players, seconds: float) -> float:
     """With 32 moves under way at 64 tables."""
+    players.seen.clear()
     made, began = players.made, time.perf_counter()
     await asyncio.gather(*(players.play(began + seconds) for _ in range(TABLES // 2)))
     return (players.made - made) / (time.perf_counter() - began)
@@ -123,17 +135,33 @@ async def half_outside(log: JetStreamLog, deals: int, seconds: float, rounds: in
     ids = [(await dealt(log, 1000 * deals + seed, deals)).id for seed in range(TABLES)]
     inside = Players(log, ids, CAPACITY)
     for table_id in ids:
-        await inside.tables.load(table_id)
-    outside = Players(log, ids, inside.tables.cache.bytes // 2)
+        await inside.instances[0].load(table_id)
+    outside = Players(log, ids, inside.instances[0].cache.bytes // 2)
     rates: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(rounds):
         for players in (inside, outside):
             for table_id in ids:  # what the other one did is caught up with before the clock starts
-                await players.tables.load(table_id, at_leader=True)
+                await players.instances[0].load(table_id, at_leader=True)
             rates[players is inside].append(await moves_a_second(players, seconds))
     tell(f"moves_all_inside_{deals}_deals", "moves/s", rates[True])
     tell(f"moves_half_outside_{deals}_deals", "moves/s", rates[False])
     tell(f"moves_half_outside_to_inside_{deals}_deals", "ratio", [b / a for a, b in zip(rates[True], rates[False], strict=True)])
+
+
+async def without_affinity(log: JetStreamLog, seconds: float, rounds: int) -> None:
+    """Two instances, hashed by table and not, in turns at the same tables."""
+    ids = [(await dealt(log, 500_000 + seed, 30)).id for seed in range(TABLES)]
+    rates: dict[bool, list[float]] = {True: [], False: []}
+    both = [Players(log, ids, CAPACITY, instances=2, hashed=hashed) for hashed in (True, False)]
+    for _ in range(rounds):
+        for players in both:
+            for tables in players.instances:
+                for table_id in ids:
+                    await tables.load(table_id, at_leader=True)
+            rates[players.hashed].append(await moves_a_second(players, seconds))
+    tell("moves_hashed_by_table", "moves/s", rates[True])
+    tell("moves_without_affinity", "moves/s", rates[False])
+    tell("moves_without_affinity_to_hashed", "ratio", [b / a for a, b in zip(rates[True], rates[False], strict=True)])
 
 
 async def memory(log: JetStreamLog) -> None:
@@ -166,6 +194,7 @@ async def run(nats_url: str, seconds: float, rounds: int) -> None:
     await first_touches(log)
     for deals in (5, 50):
         await half_outside(log, deals, seconds, rounds)
+    await without_affinity(log, seconds, rounds)
     await log.close()
 
 
