@@ -165,7 +165,7 @@ class Aggregates(Generic[S, E]):
 
     async def _settle(self, address: Address, request: Request, decide: Decide[S, E]) -> Committed[S, E] | RefusedAt | Nothing[S]:
         key = request.key()
-        newest = False  # whether `folded` was the leader's newest after the command came in
+        newest = False  # whether a majority confirmed, after the command came in, that `folded` was the newest
         folded = self.cache.get(address) or await self._read(address)
         lost: Conflict | None = None
         for _ in range(ATTEMPTS):
@@ -176,7 +176,7 @@ class Aggregates(Generic[S, E]):
             at = max(request.now, folded.loaded.at)
             decision = decide(folded.loaded, at)
             if (isinstance(decision, Refused) or not decision) and not newest:
-                known, folded, newest = folded, await self._ask_leader(folded), True
+                known, folded, newest = folded, await self._ask_leader(folded, confirmed=True), True
                 if folded is not known:
                     revision = await self._revision_of(folded, key)
                     if revision and (answered := await self._repeat(folded, revision, request)) is not None:
@@ -191,7 +191,7 @@ class Aggregates(Generic[S, E]):
                 return await self._append(folded, request, at, decision)
             except Conflict as conflict:
                 self._check_not_behind(folded, conflict.head)
-                lost, newest = conflict, True
+                lost, newest = conflict, False
                 folded = await self._caught_up(folded, conflict.head)
         raise lost or AssertionError  # ATTEMPTS is not 0, so that one was lost
 
@@ -281,10 +281,10 @@ class Aggregates(Generic[S, E]):
         new = [head] if head.revision == loaded.revision + 1 else await self._log.read(loaded.address, loaded.sequence, head.sequence)
         return self._remember(self._advance(folded, new))
 
-    async def _ask_leader(self, folded: Folded[S, E]) -> Folded[S, E]:
-        """`folded` itself if it is the leader's newest, else the newest."""
+    async def _ask_leader(self, folded: Folded[S, E], *, confirmed: bool = False) -> Folded[S, E]:
+        """`folded` itself if it is the leader's newest, else the newest; `confirmed` by a majority, so that a refusal may rest on it."""
         loaded = folded.loaded
-        head = await self._log.head(loaded.address)
+        head = await (self._log.newest if confirmed else self._log.head)(loaded.address)
         ours = folded.last.stored if folded.last else None
         if head == ours:
             return folded

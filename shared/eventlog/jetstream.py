@@ -13,6 +13,7 @@ from shared.eventlog.connection import ApiError, Connection, NoResponders, Unans
 from shared.eventlog.group_commit import GroupCommit
 from shared.eventlog.jetstream_snapshots import JetStreamSnapshots
 from shared.eventlog.live import Live
+from shared.eventlog.majority import Majority
 from shared.eventlog.port import (
     FOLLOW_BATCH,
     HEARTBEAT_SECONDS,
@@ -73,6 +74,7 @@ class JetStreamLog:
         self._append_seconds = append_seconds
         self._reader = Reader(connection, namespace)
         self.snapshots: Snapshots = JetStreamSnapshots(connection, namespace)
+        self._majority = Majority(connection, namespace)
         self._live = Live(connection, namespace, self._reader)
         self._writers: dict[str, GroupCommit] = {}
         self._troubles: dict[str, str] = {}  # by stream, from its last append that failed on to the next that was stored
@@ -167,6 +169,19 @@ class JetStreamLog:
     async def head(self, address: Address) -> Stored | None:
         """See `EventLog.head`."""
         return await self._reader.head(address)
+
+    async def newest(self, address: Address) -> Stored | None:
+        """See `EventLog.newest`."""
+        while True:
+            losses = self._connection.losses
+            head = await self._reader.head(address)
+            await self._majority.confirm()
+            if self._connection.losses == losses:  # else another server may have confirmed what the one before said
+                return head
+
+    async def confirm(self) -> None:
+        """See `EventLog.confirm`."""
+        await self._majority.confirm()
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """See `EventLog.read`."""

@@ -140,6 +140,15 @@ class MemoryLog:
         await asyncio.sleep(0)  # see append
         return self._head(address)
 
+    async def newest(self, address: Address) -> Stored | None:
+        """See `EventLog.newest`: memory is its own majority."""
+        return await self.head(address)
+
+    async def confirm(self) -> None:
+        """See `EventLog.confirm`."""
+        self._check()
+        await asyncio.sleep(0)  # see append
+
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:  # noqa: ARG002 - never lags, so `until` asks nothing
         """See `EventLog.read`."""
         self._check()

@@ -98,7 +98,15 @@ class EventLog(Protocol):
         ...
 
     async def head(self, address: Address) -> Stored | None:
-        """The aggregate's last commit, asked at the leader: never stale. Raises `Unavailable`."""
+        """The aggregate's last commit, asked at the leader; stale while that one is cut off from the others. Raises `Unavailable`."""
+        ...
+
+    async def newest(self, address: Address) -> Stored | None:
+        """The aggregate's last commit, never stale: a majority of the log's servers stands behind it. Raises `Unavailable`."""
+        ...
+
+    async def confirm(self) -> None:
+        """Return once a majority of the log's servers has answered, so that commits can be stored now. Raises `Unavailable`."""
         ...
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:

@@ -29,6 +29,7 @@ cluster {{
   host: "127.0.0.1"
   port: {route}
   routes: [{routes}]
+  {advertised}
 }}
 """
 
@@ -36,15 +37,25 @@ cluster {{
 class Cluster:
     """A context: entered, three nodes run (ready or not yet); left, none does."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, wires: dict[tuple[int, int], int] | None = None) -> None:
+        """`wires`: the port under which one node reaches another, by their numbers; without them each reaches each directly."""
         self._home = home
+        self._wires = wires
         self._ports = [free_port() for _ in range(NODES)]
         self._routes = [free_port() for _ in range(NODES)]
         self._nodes = {}
 
     @property
     def url(self):
-        return ",".join(f"nats://127.0.0.1:{port}" for port in self._ports)
+        return ",".join(map(self.url_of, range(NODES)))
+
+    def url_of(self, number):
+        """One node's own address."""
+        return f"nats://127.0.0.1:{self._ports[number]}"
+
+    def route_port(self, number):
+        """Where the other nodes reach one."""
+        return self._routes[number]
 
     def __enter__(self):
         for number in range(NODES):
@@ -65,12 +76,18 @@ class Cluster:
                 port=self._ports[number],
                 store=self._home / name,
                 route=self._routes[number],
-                routes=", ".join(f'"nats://127.0.0.1:{port}"' for port in self._routes),
+                routes=", ".join(f'"nats://127.0.0.1:{port}"' for port in self._reached_by(number)),
+                # else the nodes tell each other how to go round the wires; nothing listens there
+                advertised="" if self._wires is None else f'advertise: "127.0.0.1:{free_port()}"',
             )
         )
         account = Account("self")
         command = [str(find_binaries(account, self._home).nats_server), "-c", str(configuration)]
         self._nodes[name] = account.start(command, self._home / f"{name}.log", signal.SIGKILL, self._home)
+
+    def _reached_by(self, number):
+        """The ports of the routes that a node opens."""
+        return self._routes if self._wires is None else [port for (one, _), port in self._wires.items() if one == number]
 
     def kill(self, name):
         self._nodes[name].kill()

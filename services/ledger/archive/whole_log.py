@@ -60,6 +60,14 @@ class WholeLog:
         """See `EventLog.head`."""
         return await self._log.head(address)
 
+    async def newest(self, address: Address) -> Stored | None:
+        """See `EventLog.newest`."""
+        return await self._log.newest(address)
+
+    async def confirm(self) -> None:
+        """See `EventLog.confirm`."""
+        await self._log.confirm()
+
     def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Stored], None]:
         """See `EventLog.follow`."""
         return self._log.follow(stream, after, batch)
