@@ -27,6 +27,7 @@ BENCHMARKS = (
     "bench_audit",
     "bench_versions",
     "bench_takeover",
+    "bench_clocks",
     "bench_keeping",
     "bench_ratings",
 )

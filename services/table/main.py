@@ -8,18 +8,19 @@ from typing import Any
 import structlog
 
 from services.table.api import Desk, routes
-from services.table.clocks import Clocks
+from services.table.clocks.clocks import Clocks
+from services.table.clocks.outages import Outages
+from services.table.clocks.postgres import PostgresClockStore
 from services.table.corrections_api import correction_routes
 from services.table.fast_path import Express
 from services.table.import_api import import_routes
 from services.table.next_deals import NextDeals
 from services.table.openings import Openings
-from services.table.outages import Outages
 from services.table.running_tables import require_keys
 from services.table.table import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog.jetstream import JetStreamLog
-from shared.events.address import LOBBY_STREAMS
+from shared.events.address import LOBBY_STREAMS, TABLE_STREAMS
 from shared.events.keys import MasterKeys, UnknownKey
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
@@ -86,7 +87,8 @@ class _Run:
         except RefusedToRun as refused:
             raise CannotStart(f"the table service refuses to run: {refused.reason}: {refused}") from None
         await self._require_keys(schema, keys)
-        self._clocks = Clocks(tables, settings.postgres_dsn, schema, now_ms, next_deals.after, outages=outages)
+        store = PostgresClockStore(settings.postgres_dsn, schema)
+        self._clocks = Clocks(tables, store, TABLE_STREAMS, now_ms, next_deals.after, outages=outages)
         await self._clocks.begin()
         self._desk = Desk(
             tables=tables, reader=reader, keys=keys, streams=Streams(), tokens=Tokens(keys), clock=now_ms, committed=next_deals.after

@@ -1,7 +1,9 @@
-"""Which tables are in play, and when to look at each again: all that the clocks need to find a turn that ran out.
+"""Which tables are in play, and what else the clocks keep in Postgres: all that they need to find a turn that ran out.
 
-A row is made when a pulka opens and goes when it is over. It does not follow the game: whoever looks reads the log, and notes at which
-`revision` they folded the table and when the turn that they found ends.
+A row is made when a pulka opens and goes when it is over. It does not follow the game: whoever looks after its stream reads the log, and
+notes at which `revision` they folded the table and when the turn that they found ends. `known` says that such a one has the row at hand;
+`look_at` and `sweep` are read by instances of an earlier version only, which may run beside for a while. `outage.streams` is null where
+nobody could move at any table.
 """
 
 from __future__ import annotations
@@ -33,6 +35,31 @@ CREATE TABLE IF NOT EXISTS outage (
     began bigint PRIMARY KEY,
     ended bigint NOT NULL
 );
+CREATE TABLE IF NOT EXISTS clock_lease (
+    stream   text   PRIMARY KEY,
+    holder   text   NOT NULL,
+    epoch    bigint NOT NULL,
+    renewals bigint NOT NULL
+);
+CREATE TABLE IF NOT EXISTS clock_instance (
+    holder   text   PRIMARY KEY,
+    streams  text[] NOT NULL,
+    renewals bigint NOT NULL
+);
+CREATE TABLE IF NOT EXISTS clock_beat (
+    stream text   PRIMARY KEY,
+    holder text   NOT NULL,
+    beat   bigint NOT NULL
+);
+DO $$ BEGIN  -- what was added to tables of before; asked first, since ALTER locks the table even where there is nothing to add
+    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'running_table'::regclass AND attname = 'known') THEN
+        ALTER TABLE running_table ADD COLUMN known boolean NOT NULL DEFAULT false;
+        CREATE INDEX running_table_fresh ON running_table (table_id) WHERE NOT known;
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_attribute WHERE attrelid = 'outage'::regclass AND attname = 'streams') THEN
+        ALTER TABLE outage ADD COLUMN streams text[], DROP CONSTRAINT outage_pkey, ADD PRIMARY KEY (began, ended);
+    END IF;
+END $$;
 """
 
 _RUNS = "INSERT INTO running_table (table_id, shortest, look_at, revision, ends_at) VALUES ($1, $2, 0, 0, 0) ON CONFLICT DO NOTHING"

@@ -111,7 +111,7 @@ class Reader:
         tables: Tables,
         redaction: PublicCodec,
         clock: Callable[[], int],
-        credit: Callable[[int], int] = lambda _: 0,  # for outages since then; none where no clock runs
+        credit: Callable[[str, int], int] = lambda _table_id, _since: 0,  # for outages since then; none where no clock runs
     ) -> None:
         self._tables = tables
         self._redaction = redaction
@@ -159,7 +159,7 @@ class Reader:
     def ends(self, table: Table, now: int) -> int | None:
         """When the turn that waits ends: what an outage took from it is given back, and as long as it waits it has not ended."""
         due = deadline(table)
-        return None if due is None else max(due + self._credit(table.turn_began), now)
+        return None if due is None else max(due + self._credit(table.pulka.table_id, table.turn_began), now)
 
     async def _stream(
         self, table_id: str, caller: Caller | None, viewer: Viewer, seen: Seen, *, follow: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Final
 
 from shared.eventlog import pull
@@ -182,6 +182,10 @@ class JetStreamLog:
     async def confirm(self) -> None:
         """See `EventLog.confirm`."""
         await self._majority.confirm()
+
+    async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:
+        """See `EventLog.heads`."""
+        return await self._reader.heads(addresses)
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """See `EventLog.read`."""

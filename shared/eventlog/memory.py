@@ -6,7 +6,7 @@ A `MemoryStore` is what would lie on the server's disk, a `MemoryLog` one client
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 
 from shared.eventlog.port import (
     FOLLOW_BATCH,
@@ -148,6 +148,12 @@ class MemoryLog:
         """See `EventLog.confirm`."""
         self._check()
         await asyncio.sleep(0)  # see append
+
+    async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:
+        """See `EventLog.heads`."""
+        self._check()
+        await asyncio.sleep(0)  # see append
+        return {address: head for address in addresses if (head := self._head(address)) is not None}
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:  # noqa: ARG002 - never lags, so `until` asks nothing
         """See `EventLog.read`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -107,6 +107,12 @@ class EventLog(Protocol):
 
     async def confirm(self) -> None:
         """Return once a majority of the log's servers has answered, so that commits can be stored now. Raises `Unavailable`."""
+        ...
+
+    async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:
+        """The last commits of many aggregates of one stream, asked together; may lag the leader, and of some nothing may be told, whether
+        they have commits or not. For whoever only wants to know where to look. Raises `Unavailable`.
+        """
         ...
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:

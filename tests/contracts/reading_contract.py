@@ -21,6 +21,16 @@ class ReadingContract:
             head = await world.log.append(table, some_commit(table, revision), head.sequence if head else 0)
             assert await world.other.head(table) == head
 
+    async def test_many_heads_are_told_together(self, world):
+        """Of each aggregate of a stream its last commit, of one without commits nothing; none at all are nothing."""
+        tables = [some_table(partition=5) for _ in range(120)]
+        for table in tables[1:]:
+            await fill(world.log, table, 2)
+        heads = await world.log.heads(tables)
+        assert heads == {table: await world.log.head(table) for table in tables[1:]}
+        assert await world.log.heads(tables[:1]) == {}
+        assert await world.log.heads([]) == {}
+
     async def test_read_gives_what_comes_after(self, world):
         """Reading goes on after a sequence, and what is there is all there is."""
         table = some_table()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 from services.ledger.archive import archive_files
@@ -67,6 +67,10 @@ class WholeLog:
     async def confirm(self) -> None:
         """See `EventLog.confirm`."""
         await self._log.confirm()
+
+    async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:
+        """See `EventLog.heads`."""
+        return await self._log.heads(addresses)
 
     def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Stored], None]:
         """See `EventLog.follow`."""

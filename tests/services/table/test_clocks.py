@@ -1,4 +1,4 @@
-"""The clocks of all tables, swept one step at a time on a real Postgres: whose time is up, and whose time an outage gives back."""
+"""The clocks of all tables, one round at a time on the in-memory store: whose time is up, and whose time an outage gives back."""
 
 from __future__ import annotations
 
@@ -6,159 +6,138 @@ import asyncio
 
 import pytest
 
-from services.table.clocks import OUTAGE, WAITS, Clocks
-from services.table.openings import Openings
-from services.table.outages import Outages
-from services.table.running_tables import DDL, runs
-from services.table.skew import Skew
+from services.table.clocks.clocks import WAITS, Clocks
+from services.table.clocks.memory import MemoryRows
+from services.table.clocks.outages import Outages
+from services.table.clocks.postgres import PostgresClockStore
+from services.table.clocks.pulse import OUTAGE
+from services.table.clocks.skew import Skew
+from services.table.clocks.store import Outage
 from services.table.table import Tables, deadline, shortest_turn
 from services.table.viewer_stream import Reader
+from shared.eventlog.memory import MemoryLog
 from shared.events import address
+from shared.events.address import TABLE_STREAMS
 from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
-from shared.projections.core import checkpoint
-from shared.projections.core.projection import schema_of
 from shared.rules.deal.proposing import PAUSE
 from shared.rules.language.game_events import DealScored, PulkaClosed, TurnTimedOut
 from shared.rules.language.moves import Propose, Seed
 from shared.rules.pulka import decider as match
+from tests.services.table.clock_sweeper import APART, Sweeper
 from tests.services.table.misplaying import Misplaying
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 from tests.services.table.test_interrupted_turns import agreed
 
-SWEEPS_APART = 1_000  # milliseconds: less than an outage
-
-
-class Sweeper:
-    """One instance's clocks, which sweep when they are told to; `made` is what they did."""
-
-    def __init__(self, tables, connection):
-        self.now = 0
-        self.made = []
-        self.steady, self.outages = 0.0, Outages()
-        self.clocks = Clocks(tables, "", "", lambda: self.now, self.made.append, lambda: self.steady, self.outages)
-        self._connection = connection
-
-    async def sweep(self, at):
-        self.now = at
-        await self.clocks._sweep(self._connection)
-        made, self.made[:] = list(self.made), []
-        return made
-
-    async def sweep_on(self, begin, end):
-        """Sweep from `begin` to `end` without a silence that would be an outage."""
-        for at in range(begin, end, SWEEPS_APART):
-            assert await self.sweep(at) == []
-        return await self.sweep(end)
+STREAM = address.table(TABLE_ID).stream
 
 
 @pytest.fixture
-def schema(namespace):
-    return schema_of(Openings(None, None, None), namespace)
+def rows():
+    return MemoryRows()
 
 
 @pytest.fixture
-async def playing(connection, schema):
+async def playing(rows):
     """A table in its first auction, which the clocks look after."""
-    await checkpoint.prepare(connection, schema, DDL)
     playing = await Playing(terms={"clock": {"move_s": 30, "cut_s": 5}}).open()
     await playing.until("auction")
-    await runs(connection, TABLE_ID, shortest_turn((await playing.table()).terms))
+    rows.runs(TABLE_ID, shortest_turn((await playing.table()).terms))
     return playing
 
 
-async def test_a_turn_ends_at_its_deadline_and_not_before(playing, connection):
+async def test_a_turn_ends_at_its_deadline_and_not_before(playing, rows):
     """Until the deadline nothing happens; then the default move is made, once, and the log says when it was due."""
-    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))
     assert done.commit.at == deadline(table)
-    assert await sweeper.sweep(deadline(table) + SWEEPS_APART) == []
+    assert await sweeper.sweep(deadline(table) + APART) == []
     assert (await playing.table()).revision == table.revision + 1
 
 
-async def test_one_instance_sweeps(playing, connection):
-    """While one holds the lease another does nothing, however late a turn is; when it falls silent the other takes over."""
+async def test_one_instance_sweeps_a_stream(playing, rows):
+    """While one holds the lease another does nothing there, however late a turn is; when it falls silent the other takes over."""
     table = await playing.table()
-    first, second = Sweeper(playing.tables, connection), Sweeper(playing.tables, connection)
+    first, second = Sweeper(playing.tables, rows, [STREAM]), Sweeper(playing.tables, rows, [STREAM])
     await first.sweep(deadline(table) - 1)
     assert await second.sweep(deadline(table)) == []
     assert second.clocks.state == "standby"
-    await second.sweep(deadline(table) + OUTAGE)
+    (done,) = await second.sweep_on(deadline(table) + APART, deadline(table) + 2 * APART)
     assert second.clocks.state == "sweeping"
+    assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))  # a holder's death is no outage
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["it comes back", "another takes over"])
-async def test_an_outage_is_given_back(playing, connection, same):
+async def test_an_outage_is_given_back(playing, rows, same):
     """A turn that a silence fell into ends later by just that silence, whoever sweeps then; the flag event says by how much."""
-    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     fell_silent, away = table.turn_began + 10_000, 60_000
     await sweeper.sweep_on(table.turn_began, fell_silent)
-    back = sweeper if same else Sweeper(playing.tables, connection)
+    back = sweeper if same else Sweeper(playing.tables, rows)
     assert await back.sweep(fell_silent + away) == []  # by the wall clock the turn was over long ago
-    (done,) = await back.sweep_on(fell_silent + away + SWEEPS_APART, deadline(table) + away)
+    (done,) = await back.sweep_on(fell_silent + away + APART, deadline(table) + away)
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table), away)
 
 
-async def test_f19_the_view_knows_of_an_outage_as_soon_as_it_is_known(playing, connection):
-    """F19: once an instance has swept again, led or stood by, its view gives the turn as much time back as the time-out that may follow."""
-    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+async def test_f19_the_view_knows_of_an_outage_as_soon_as_it_is_known(playing, rows):
+    """F19: once an instance has swept again, its view gives the turn as much time back as the time-out that may follow."""
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     fell_silent, away = table.turn_began + 2_000, 25_000
     await sweeper.sweep_on(table.turn_began, fell_silent)
-    back, beside = Sweeper(playing.tables, connection), Sweeper(playing.tables, connection)
+    back, beside = Sweeper(playing.tables, rows), Sweeper(playing.tables, rows)
     await back.sweep(fell_silent + away)
     await beside.sweep(fell_silent + away)
-    assert (back.clocks.state, beside.clocks.state) == ("sweeping", "standby")
     for one in (back, beside):
         reader = Reader(playing.tables, PublicCodec(KEYS), lambda: fell_silent + away, one.outages.credit)
         assert (await reader.now(TABLE_ID, None))["clock"]["deadline"] == deadline(table) + away
-    (done,) = await back.sweep_on(fell_silent + away + SWEEPS_APART, deadline(table) + away)
+    (done,) = await back.sweep_on(fell_silent + away + APART, deadline(table) + away)
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table), away)
 
 
 def test_f19_only_what_fell_into_the_turn_is_given_back():
     """F19: of several outages a turn gets those after its beginning, and of the one that it began in the rest."""
     outages = Outages()
-    outages._known = [(1_000, 1_005), (100, 150), (0, 10)]
-    assert [outages.credit(since) for since in (-5, 0, 10, 120, 150, 1_002, 1_005, 9_999)] == [65, 65, 55, 35, 5, 3, 0, 0]
+    outages.learn([Outage(1_000, 1_005), Outage(100, 150), Outage(0, 10)])
+    assert [outages.credit(TABLE_ID, since) for since in (-5, 0, 10, 120, 150, 1_002, 1_005, 9_999)] == [65, 65, 55, 35, 5, 3, 0, 0]
 
 
-async def test_a_log_that_is_away_is_an_outage(playing, connection):
+async def test_a_log_that_is_away_is_an_outage(playing, rows):
     """While nobody can move, sweeps leave no beat, however often they come; the turn gets that time back."""
-    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     fell_silent, away = table.turn_began + 10_000, 60_000
     await sweeper.sweep_on(table.turn_began, fell_silent)
     playing.log.disconnect()
-    assert await sweeper.sweep_on(fell_silent + SWEEPS_APART, fell_silent + away - SWEEPS_APART) == []
+    assert await sweeper.sweep_on(fell_silent + APART, fell_silent + away - APART) == []
     assert sweeper.clocks.state == WAITS
     playing.log.reconnect()
     assert await sweeper.sweep(fell_silent + away) == []
-    (done,) = await sweeper.sweep_on(fell_silent + away + SWEEPS_APART, deadline(table) + away)
+    (done,) = await sweeper.sweep_on(fell_silent + away + APART, deadline(table) + away)
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table), away)
 
 
-async def test_a_turn_of_a_clock_that_was_ahead_ends_in_its_own_time(playing, connection):
+async def test_a_turn_of_a_clock_that_was_ahead_ends_in_its_own_time(playing, rows):
     """F24: what the log has an hour in the future is measured from the first look on; its own times go on from where they are."""
-    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     back = table.turn_began - 3_600_000
     (done,) = await sweeper.sweep_on(back, back + 30_000)
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))
     assert done.commit.at == deadline(table)
     assert sweeper.clocks.skew()["behind_the_log_s"] == pytest.approx(3_570)
     table = await playing.table()
-    (done,) = await sweeper.sweep_on(back + 30_000 + SWEEPS_APART, back + 60_000)
+    (done,) = await sweeper.sweep_on(back + 30_000 + APART, back + 60_000)
     assert (done.events[0].seat, done.commit.at) == (match.to_act(table.pulka), deadline(table))
 
 
-async def test_f24_a_turn_that_a_move_begins_is_measured_within_a_second(playing, connection):
+async def test_f24_a_turn_that_a_move_begins_is_measured_within_a_second(playing, rows):
     """F24: while the log's times lie in the future a table is looked at every second: the turn after a move is not lengthened by a look."""
-    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     back = table.turn_began - 3_600_000
     await sweeper.sweep_on(back, back + 2_000)
     await playing.step()
     table = await playing.table()
-    (done,) = await sweeper.sweep_on(back + 2_000 + SWEEPS_APART, back + 33_000)
+    (done,) = await sweeper.sweep_on(back + 2_000 + APART, back + 33_000)
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))
 
 
@@ -170,20 +149,22 @@ async def test_f24_the_view_has_the_time_of_the_log(playing):
     assert (clock["now"], clock["deadline"]) == (table.turn_began, deadline(table))
 
 
-async def test_a_clock_that_was_ahead_leaves_no_outage_behind(playing, connection):
+async def test_a_clock_that_was_ahead_leaves_no_outage_behind(playing, rows):
     """F24: a turn that began before the clock went ahead and back again ends when it would have; nothing is credited for the jump."""
-    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     began = table.turn_began
     await sweeper.sweep_on(began, began + 2_000)
+    sweeper.set(began + 3_600_000)
     await sweeper.sweep_on(began + 3_600_000, began + 3_603_000)
+    sweeper.set(began + 4_000)
     (done,) = await sweeper.sweep_on(began + 4_000, deadline(table))
     assert done.events[0] == TurnTimedOut(match.to_act(table.pulka), deadline(table))
 
 
-async def test_a_lease_in_the_future_dies_with_its_holder(playing, connection):
+async def test_a_lease_in_the_future_dies_with_its_holder(playing, rows):
     """F24: an instance whose clock was ahead has ended; the next one waits only for an outage's time, and measures the turn anew."""
     table = await playing.table()
-    gone, next_one = Sweeper(playing.tables, connection), Sweeper(playing.tables, connection)
+    gone, next_one = Sweeper(playing.tables, rows), Sweeper(playing.tables, rows)
     (done,) = await gone.sweep(table.turn_began + 3_600_000)
     assert await next_one.sweep(table.turn_began) == []
     assert next_one.clocks.state == "standby"
@@ -191,13 +172,13 @@ async def test_a_lease_in_the_future_dies_with_its_holder(playing, connection):
     await next_one.sweep(table.turn_began + OUTAGE)
     assert next_one.clocks.state == "sweeping"
     ends = table.turn_began + OUTAGE + 30_000
-    (late,) = await next_one.sweep_on(table.turn_began + OUTAGE + SWEEPS_APART, ends)
+    (late,) = await next_one.sweep_on(table.turn_began + OUTAGE + APART, ends)
     assert late.events[0] == TurnTimedOut(match.to_act(done.loaded.state.pulka), deadline(done.loaded.state))
 
 
-async def test_an_agreed_pause_is_no_clock_that_was_ahead(playing, connection):
+async def test_an_agreed_pause_is_no_clock_that_was_ahead(playing, rows):
     """F24: a turn that a pause moves into the future keeps the pause, in the sweep, in the log and in the view (5.4.11)."""
-    before, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    before, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     playing.now = before.turn_began + 9_000
     await agreed(playing, (match.to_act(before.pulka) + 1) % 3, Propose("pause"))
     table = await playing.table()
@@ -217,20 +198,20 @@ def test_a_time_that_the_clock_has_caught_up_with_is_no_skew():
     assert skew.told(3_600_000) == {}
 
 
-async def test_a_clock_that_differs_from_the_servers_is_told(playing, connection):
+async def test_a_clock_that_differs_from_the_servers_is_told(playing, rows):
     """F24: `/health` says by how much this clock is ahead of that of Postgres."""
-    here = await connection.fetchval("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
-    sweeper = Sweeper(playing.tables, connection)
-    for _ in range(2):  # the first one finds no lease to compare with
-        await sweeper.sweep(here)
+    rows.clock = lambda: playing.now
+    sweeper = Sweeper(playing.tables, rows)
+    await sweeper.sweep(playing.now)
     assert "ahead_of_postgres_s" not in sweeper.clocks.skew()
-    await sweeper.sweep(here + 3_600_000)
-    assert sweeper.clocks.skew()["ahead_of_postgres_s"] == pytest.approx(3_600, abs=5)
+    await sweeper.sweep(playing.now + 3_600_000)
+    assert sweeper.clocks.skew()["ahead_of_postgres_s"] == 3_600
 
 
 async def test_a_database_that_is_away_is_said_in_our_words():
     """The state that `/health` shows is no name of a class of some library."""
-    clocks = Clocks(None, "postgresql://nobody@127.0.0.1:1/none", "", lambda: 0, None)
+    store = PostgresClockStore("postgresql://nobody@127.0.0.1:1/none", "")
+    clocks = Clocks(Tables(MemoryLog(), TableCodec(KEYS)), store, TABLE_STREAMS, lambda: 0, None)
     clocks.start()
     async with asyncio.timeout(10):
         while clocks.state == "stopped":  # noqa: ASYNC110 - a state, told to nobody
@@ -239,53 +220,52 @@ async def test_a_database_that_is_away_is_said_in_our_words():
     await clocks.stop()
 
 
-async def test_a_turn_that_began_after_an_outage_gets_nothing_of_it(playing, connection):
+async def test_a_turn_that_began_after_an_outage_gets_nothing_of_it(playing, rows):
     """Only the silence since its own beginning counts for a turn."""
-    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     await sweeper.sweep(table.turn_began - 90_000)
     (done,) = [*await sweeper.sweep(table.turn_began), *await sweeper.sweep_on(table.turn_began + 1, deadline(table))]
     assert done.events[0].credit == 0
 
 
-async def test_a_table_that_cannot_be_read_stops_no_other_clock(playing, connection):
+async def test_a_table_that_cannot_be_read_stops_no_other_clock(playing, rows):
     """A log sealed under a key that is not here is told by kind; the tables after it in the sweep end their turns."""
     foreign = Tables(playing.log, TableCodec(MasterKeys((("foreign", bytes(32)),))))
     broken = "0-" + "b" * 26
     await foreign.open(broken, playing.opening, playing.now, None)
     await foreign.start_deal(broken, 1, playing.now)
-    await runs(connection, broken, 5_000)
-    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    rows.runs(broken, 5_000)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
     assert done.loaded.address == address.table(TABLE_ID)
 
 
 @pytest.mark.parametrize("garbage", [b"{", b'{"x":' + b"[" * 100_000], ids=["cut off", "brackets without end"])
-async def test_a_damaged_head_stops_no_other_clock(playing, connection, garbage):
+async def test_a_damaged_head_stops_no_other_clock(playing, rows, garbage):
     """F20: bytes that are no commit, published on one table's subject, stop its clock alone."""
     damaged = address.table("0-" + "b" * 26)
     playing.log.store.store(damaged, garbage, 0)
-    await runs(connection, damaged.id, 5_000)
-    table, sweeper = await playing.table(), Sweeper(playing.tables, connection)
+    rows.runs(damaged.id, 5_000)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
     assert done.loaded.address == address.table(TABLE_ID)
 
 
-async def test_a_table_on_the_move_is_not_folded(playing, connection):
+async def test_a_table_on_the_move_is_not_folded(playing, rows):
     """While its last commit is younger than the shortest turn, one question to the log is all that a table costs its clock."""
     table, folded = await playing.table(), []
-    sweeper = Sweeper(Folding(playing.tables, folded), connection)
+    sweeper = Sweeper(Folding(playing.tables, folded), rows)
     assert await sweeper.sweep_on(table.turn_began, table.turn_began + 4_000) == []
     assert folded == []
-    assert await sweeper.sweep_on(table.turn_began + 5_000, deadline(table) - SWEEPS_APART) == []
+    assert await sweeper.sweep_on(table.turn_began + 5_000, deadline(table) - APART) == []
     assert folded == [TABLE_ID]  # once: then the deadline is known
 
 
-async def test_a_seed_does_not_hide_that_a_turn_is_over(connection, schema):
+async def test_a_seed_does_not_hide_that_a_turn_is_over(rows):
     """A commit that keeps the turn, however young, leaves the turn's deadline where it was (3.2.3)."""
-    await checkpoint.prepare(connection, schema, DDL)
     playing = await Playing(terms={"clock": {"move_s": 30, "cut_s": 5}}).open()
-    await runs(connection, TABLE_ID, 5_000)
-    began, sweeper = (await playing.table()).turn_began, Sweeper(playing.tables, connection)
+    rows.runs(TABLE_ID, 5_000)
+    began, sweeper = (await playing.table()).turn_began, Sweeper(playing.tables, rows)
     assert await sweeper.sweep_on(began, began + 3_000) == []
     playing.now = began + 3_000
     await playing.send("ann", Seed("ab"))
@@ -293,16 +273,16 @@ async def test_a_seed_does_not_hide_that_a_turn_is_over(connection, schema):
     assert isinstance(done.events[0], TurnTimedOut)
 
 
-async def test_a_pulka_that_is_over_is_looked_at_no_more(connection, schema):
+async def test_a_pulka_that_is_over_is_looked_at_no_more(rows):
     """The row goes with the pulka's end."""
-    await checkpoint.prepare(connection, schema, DDL)
     playing = await Playing(target=1).open()
-    await runs(connection, TABLE_ID, 5_000)
+    rows.runs(TABLE_ID, 5_000)
     while (await playing.table()).pulka.status == "playing":
         await playing.step()
-    sweeper = Sweeper(playing.tables, connection)
+    sweeper = Sweeper(playing.tables, rows)
     assert await sweeper.sweep(playing.now + 60_000) == []
-    assert await connection.fetchval("SELECT count(*) FROM running_table") == 0
+    await sweeper.sweep(playing.now + 61_000)
+    assert rows.tables == {}
 
 
 class Folding:
@@ -318,14 +298,13 @@ class Folding:
 
 
 @pytest.mark.parametrize("behind", [0, 3_600_000])
-async def test_the_pause_after_an_adjudicated_deal_and_before_the_settlement_end_by_the_clock(connection, schema, behind):
+async def test_the_pause_after_an_adjudicated_deal_and_before_the_settlement_end_by_the_clock(rows, behind):
     """Nobody confirms: each deal is scored when its pause is over, and the pulka is settled when its players have had the time to write
     what is due (4.2.9), without any of them moving; also where the clock is behind the log's times (F24).
     """
-    await checkpoint.prepare(connection, schema, DDL)
     playing = await Misplaying(wild=0.0, target=1, terms={"entries": "by_hand", "pause_s": 4}).open()
-    await runs(connection, TABLE_ID, shortest_turn((await playing.table()).terms))
-    sweeper, paused = Sweeper(playing.tables, connection), 0
+    rows.runs(TABLE_ID, shortest_turn((await playing.table()).terms))
+    sweeper, paused = Sweeper(playing.tables, rows), 0
     while (table := await playing.table()).pulka.status != "over":
         if match.awaits_confirmation(table.pulka) or match.settles_next(table.pulka):
             (done,) = await sweeper.sweep_on(table.turn_began - behind, deadline(table) - behind)

@@ -13,6 +13,7 @@ from shared.events.keys import MasterKeys
 from shared.projections.core.projection import schema_of
 from shared.web.application import now_ms
 from shared.web.settings import Settings
+from tests.services.table.playing import TABLE_ID
 
 pytestmark = pytest.mark.servers
 
@@ -57,9 +58,9 @@ async def test_f19_an_outage_is_known_before_the_first_answer(running, connectio
     """F19: whoever asks as soon as the service is up again sees the deadline with what the outage took."""
     async with running():
         pass
-    await connection.execute("UPDATE sweep SET beat = beat - $1::bigint", HOUR)
+    await connection.execute("UPDATE clock_beat SET beat = beat - $1::bigint", HOUR)
     async with running() as service:
-        assert service.start.__self__.desk().reader._credit(now_ms() - HOUR) > HOUR - 60_000
+        assert service.start.__self__.desk().reader._credit(TABLE_ID, now_ms() - HOUR) > HOUR - 60_000
 
 
 async def test_f22_health_says_that_the_log_takes_nothing(running):

@@ -168,7 +168,9 @@ async def test_f19_a_turn_that_waits_has_not_ended():
     late = deadline(table) + 7_800
     for now, given_back, ends in ((late, 0, late), (late, 25_000, deadline(table) + 25_000), (BEGAN, 0, deadline(table))):
         since = []
-        reader = Reader(playing.tables, PublicCodec(KEYS), lambda now=now: now, lambda began, g=given_back, s=since: s.append(began) or g)
+        reader = Reader(
+            playing.tables, PublicCodec(KEYS), lambda now=now: now, lambda _, began, g=given_back, s=since: s.append(began) or g
+        )
         assert (await reader.now(TABLE_ID, token("ann")))["clock"]["deadline"] == ends
         assert (await told(reader, None))[0]["clock"]["deadline"] == ends
         assert msgspec.json.decode((await reader.heartbeat(TABLE_ID, None)(table.revision)).data)["deadline"] == ends
@@ -181,7 +183,7 @@ async def test_f19_a_turn_of_the_past_ended_when_it_did():
     then = await playing.until("auction")
     await playing.until("auction", deal=2)
     head = (await playing.until("auction", deal=3)).revision
-    reader = Reader(playing.tables, PublicCodec(KEYS), lambda: playing.now + 100_000, lambda _: 5_000)
+    reader = Reader(playing.tables, PublicCodec(KEYS), lambda: playing.now + 100_000, lambda *_: 5_000)
     assert (await told(reader, token("ann"), then.revision))[0]["clock"]["deadline"] == deadline(then)
     late = await reader.now(TABLE_ID, None)
     assert late["clock"]["deadline"] is None or late["clock"]["deadline"] < playing.now

@@ -1,0 +1,120 @@
+"""When each table of the streams that an instance looks after is to be looked at again.
+
+It lies in memory: Postgres has what a successor needs, and a look at a table that played on changes nothing there.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from services.table.clocks.store import Running
+
+
+class Known(msgspec.Struct, frozen=True):
+    """The turn that a table waits for, as it was folded at `revision`: which commit began it and when, since when its clock runs, when it
+    is over without outages, and the deal that is started then instead of a default move. Times in milliseconds since 1970.
+    """
+
+    revision: int
+    turn: int
+    began: int
+    runs_since: int
+    deadline: int
+    starts: int | None = None
+
+
+class Entry(msgspec.Struct):
+    """A running table, when to look at it again, and what is known of its turn: `ends_at` has its outages in it; 0: nothing is.
+
+    `left`: the last turn ran out, and this one began with that; most likely nobody is there. `idle`: the revision at which no turn waited.
+    """
+
+    table_id: str
+    stream: str
+    shortest: int
+    revision: int = 0
+    ends_at: int = 0
+    again: int = 0
+    known: Known | None = None
+    left: bool = False
+    idle: int = 0
+    busy: bool = False
+
+    def forget(self) -> None:
+        """Nothing is known of the table's turn any more."""
+        self.revision, self.ends_at, self.known, self.left, self.idle = 0, 0, None, False, 0
+
+    def row(self) -> Running:
+        """For the store."""
+        return Running(self.table_id, self.shortest, self.revision, self.ends_at)
+
+
+class Schedule:
+    """The tables of the streams that are held, the next one first."""
+
+    def __init__(self) -> None:
+        self._tables: dict[str, dict[str, Entry]] = {}
+        self._heaps: dict[str, list[tuple[int, str]]] = {}
+
+    def hold(self, stream: str) -> None:
+        """Begin with a stream, without tables as yet."""
+        self._tables.setdefault(stream, {})
+        self._heaps.setdefault(stream, [])
+
+    def drop(self, stream: str) -> None:
+        """Another looks after this stream now."""
+        self._tables.pop(stream, None)
+        self._heaps.pop(stream, None)
+
+    def add(self, rows: Iterable[Running]) -> list[Entry]:
+        """Look at these tables at once; those that are known already stay as they are. Returns the new ones."""
+        new: list[Entry] = []
+        for row in rows:
+            tables = self._tables.get(row.stream)
+            if tables is not None and row.table_id not in tables:
+                entry = tables[row.table_id] = Entry(row.table_id, row.stream, row.shortest, row.revision, row.ends_at)
+                heapq.heappush(self._heaps[row.stream], (row.ends_at and 1, row.table_id))
+                entry.again = row.ends_at and 1
+                new.append(entry)
+        return new
+
+    def put(self, entry: Entry, again: int) -> None:
+        """Look at a table again at `again`, milliseconds since 1970."""
+        entry.again, entry.busy = again, False
+        if self._has(entry):
+            heapq.heappush(self._heaps[entry.stream], (again, entry.table_id))
+
+    def over(self, entry: Entry) -> None:
+        """The pulka is over."""
+        if self._has(entry):
+            del self._tables[entry.stream][entry.table_id]
+
+    def due(self, stream: str, now: int, most: int) -> list[Entry]:
+        """At most so many tables of a stream that are to be looked at now; each is `busy` until it is `put` or `over`."""
+        found: list[Entry] = []
+        heap, tables = self._heaps.get(stream, []), self._tables.get(stream, {})
+        while heap and heap[0][0] <= now and len(found) < most:
+            again, table_id = heapq.heappop(heap)
+            entry = tables.get(table_id)
+            if entry is not None and not entry.busy and entry.again == again:  # else it was put elsewhere meanwhile
+                entry.busy = True
+                found.append(entry)
+        return found
+
+    def anew(self) -> None:
+        """Forget what is known, and look at every table at once: the wall clock was set."""
+        for stream, tables in self._tables.items():
+            for entry in tables.values():
+                entry.forget()
+                entry.again = 0
+            self._heaps[stream] = [(0, table_id) for table_id in sorted(tables)]
+
+    def entries(self) -> Iterator[Entry]:
+        """All tables."""
+        return (entry for tables in self._tables.values() for entry in tables.values())
+
+    def _has(self, entry: Entry) -> bool:
+        return self._tables.get(entry.stream, {}).get(entry.table_id) is entry

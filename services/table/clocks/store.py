@@ -1,0 +1,139 @@
+"""What the clocks keep beside the log, behind a port: which tables run, who looks after which stream, when each stream answered last.
+
+Adapters: `postgres`, `memory`; both hold the same contract tests. The store knows no time of its own, but for `time`: whether a holder is
+dead is decided by whoever watches its row stand still, by a clock that nobody sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, Protocol
+
+import msgspec
+
+from shared.events import address
+
+NOBODY: Final = ""  # holder of a lease that was given back
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A table in play: the least that a turn of it can last (milliseconds), where it was folded last, and when the turn ended there."""
+
+    table_id: str
+    shortest: int
+    revision: int = 0
+    ends_at: int = 0
+
+    @property
+    def stream(self) -> str:
+        """The stream that holds the table."""
+        return address.table(self.table_id).stream
+
+
+class Lease(msgspec.Struct, frozen=True):
+    """Who looks after a stream. `epoch` rises with each holder, `renewals` with each sign of life."""
+
+    stream: str
+    holder: str
+    epoch: int
+    renewals: int = 0
+
+
+class Instance(msgspec.Struct, frozen=True):
+    """One process with clocks, and the streams that it can look after."""
+
+    holder: str
+    streams: tuple[str, ...]
+    renewals: int = 0
+
+
+class Beat(msgspec.Struct, frozen=True):
+    """When, in milliseconds since 1970, some instance (`holder`) last had an answer of a stream."""
+
+    at: int
+    holder: str
+
+
+class Silence(msgspec.Struct, frozen=True):
+    """That a stream's beat goes from `was` to `at`, both milliseconds since 1970; `until`: nobody could move from `was` to then."""
+
+    stream: str
+    was: int
+    at: int
+    until: int = 0
+
+
+class Outage(msgspec.Struct, frozen=True):
+    """A time, in milliseconds since 1970, in which nobody could move at the tables of `streams`; `None`: at any table."""
+
+    began: int
+    ended: int
+    streams: tuple[str, ...] | None = None
+
+
+class ClockStore(Protocol):
+    """What both adapters promise. Each method is one step for itself: whole or not at all. Raises what `PASSING` names when it is away."""
+
+    async def open(self) -> None:
+        """Connect; also after a failure."""
+        ...
+
+    async def close(self) -> None:
+        """Give the connection up, whatever state it is in."""
+        ...
+
+    async def time(self) -> int:
+        """The store's own clock, milliseconds since 1970."""
+        ...
+
+    # ---- who looks after which stream ----------------------------------------------------------------------------------
+
+    async def standing(self) -> tuple[list[Lease], list[Instance]]:
+        """Every lease and every instance that is written down."""
+        ...
+
+    async def renew(self, holder: str, streams: Collection[str], held: Mapping[str, int]) -> frozenset[str]:
+        """A sign of life of `holder`, who can look after `streams` and holds some by their epochs. Returns which it still holds."""
+        ...
+
+    async def take(self, holder: str, seen: Lease) -> Lease | None:
+        """Take over a lease that is as it was `seen` (epoch 0: not there yet), under the next epoch; `None` when it is not."""
+        ...
+
+    async def release(self, held: Mapping[str, int]) -> None:
+        """Give leases back, by stream and epoch; those of another epoch stay."""
+        ...
+
+    async def leave(self, holder: str) -> None:
+        """Strike an instance out that has ended."""
+        ...
+
+    # ---- when somebody could move --------------------------------------------------------------------------------------
+
+    async def beats(self) -> dict[str, Beat]:
+        """The last beat of every stream that ever had one."""
+        ...
+
+    async def beat(self, holder: str, silences: Sequence[Silence]) -> frozenset[str]:
+        """Move beats, each only from where it `was` (0: there is none), and write the outages down with them. Returns which moved."""
+        ...
+
+    async def strike(self, now: int) -> None:
+        """Strike out the outages that end after `now`: a clock that was ahead has made them up."""
+        ...
+
+    async def outages(self) -> list[Outage]:
+        """The latest, the one that ended last first."""
+        ...
+
+    # ---- which tables run ----------------------------------------------------------------------------------------------
+
+    async def tables(self, streams: Collection[str], *, fresh: bool = False) -> list[Running]:
+        """The running tables of `streams`; `fresh`: only those that no holder has noted yet."""
+        ...
+
+    async def note(self, held: Mapping[str, int], found: Sequence[Running], over: Collection[str]) -> None:
+        """Write down what was `found` at tables, for whoever takes over, and strike out those that are over. Rows of streams that are not
+        `held`, by stream and epoch, stay as they are.
+        """
+        ...

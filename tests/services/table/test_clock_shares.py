@@ -1,0 +1,166 @@
+"""Who looks after which streams: fair shares, few changes, and what becomes of the share of one who died. On both stores."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from services.table import running_tables
+from services.table.clocks.memory import MemoryClockStore, MemoryRows
+from services.table.clocks.postgres import PostgresClockStore
+from services.table.clocks.shares import LEASE_S, shares
+from services.table.openings import Openings
+from services.table.table import Tables, deadline, shortest_turn
+from shared.eventlog.memory import MemoryLog
+from shared.events import address
+from shared.events.address import TABLE_STREAMS
+from shared.events.sealing import TableCodec
+from shared.projections.core import checkpoint
+from shared.projections.core.projection import schema_of
+from tests.services.table.clock_sweeper import APART, Sweeper
+from tests.services.table.playing import KEYS, TABLE_ID, Playing
+
+STREAM = address.table(TABLE_ID).stream
+BEGAN = 1_764_000_000_000  # milliseconds since 1970
+MANY = tuple(f"TABLE_{number}" for number in range(64))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 64, 70])
+def test_each_gets_a_fair_share(count):
+    """Every stream has one holder, and no two shares differ by more than one."""
+    live = {f"i{number:02}": MANY for number in range(count)}
+    found = shares(live, {})
+    assert set(found) == set(MANY)
+    sizes = [Counter(found.values())[holder] for holder in live]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_few_streams_change_hands():
+    """What is held fairly stays; a newcomer gets its share and nothing else moves; the share of one who left goes to the others."""
+    three = shares(dict.fromkeys("abc", MANY), {})
+    assert shares(dict.fromkeys("abc", MANY), three) == three
+    four = shares(dict.fromkeys("abcd", MANY), three)
+    assert {four[stream] for stream in MANY if four[stream] != three[stream]} == {"d"}
+    assert Counter(four.values()) == dict.fromkeys("abcd", 16)
+    assert shares({"a": MANY[:1], "b": MANY[:1]}, {"TABLE_0": "b"}) == {"TABLE_0": "b"}
+    left = shares(dict.fromkeys("bcd", MANY), four)
+    assert all(left[stream] == four[stream] for stream in MANY if four[stream] != "a")
+    assert sorted(Counter(left.values()).values()) == [21, 21, 22]
+
+
+def test_a_stream_that_only_one_knows_is_its_own():
+    """While the number of partitions grows, one that knows the old ones only gets none of the new ones, and all are looked after."""
+    found = shares({"old": MANY[:8], "new": MANY[:16]}, dict.fromkeys(MANY[:8], "old"))
+    assert all(found[stream] == "new" for stream in MANY[8:16])
+    assert Counter(found.values()) == {"old": 8, "new": 8}
+
+
+@pytest.fixture
+def schema(namespace):
+    return schema_of(Openings(None, None, None), namespace)
+
+
+@pytest.fixture
+def tables():
+    return Tables(MemoryLog(), TableCodec(KEYS))
+
+
+def held(sweepers):
+    return [len(one.clocks._held) for one in sweepers]
+
+
+async def rounds(sweepers, begin, count):
+    for number in range(count):
+        for one in sweepers:
+            await one.sweep(begin + number * APART // 2)
+    return begin + count * APART // 2
+
+
+class Shares:
+    """What holds on either store. `world.new_store()` makes one more client of the same rows; `world.runs` says that a table runs."""
+
+    async def test_a_new_instance_gets_its_share(self, world, tables):
+        """The first has all; a second gets half, a third its third; one that stops gives its share back at once."""
+        sweepers = [Sweeper(tables, await world.new_store())]
+        now = await rounds(sweepers, BEGAN, 2)
+        assert held(sweepers) == [8]
+        for sizes in ([4, 4], [2, 3, 3]):
+            sweepers.append(Sweeper(tables, await world.new_store()))
+            now = await rounds(sweepers, now, 4)
+            assert sorted(held(sweepers)) == sizes
+        leaving = sweepers.pop()
+        await leaving.clocks.stop()
+        await rounds(sweepers, now, 2)
+        assert held(sweepers) == [4, 4]
+        streams = {stream for one in sweepers for stream in one.clocks._held}
+        assert streams == set(TABLE_STREAMS)
+
+    async def test_the_share_of_one_who_was_killed_is_taken_over_within_3_s(self, world, tables):
+        """A holder that shows no sign of life for a lease's time is dead, whatever any wall clock says; no outage is made of it."""
+        stays, dies = Sweeper(tables, await world.new_store()), Sweeper(tables, await world.new_store())
+        now = await rounds([stays, dies], BEGAN, 4)
+        assert held([stays, dies]) == [4, 4]
+        for step in range(1, 13):
+            await stays.sweep(now + step * 250)
+            if held([stays]) == [8]:
+                break
+        assert LEASE_S - 1 <= step / 4 <= 3  # what it saw last is up to a second old
+        assert await stays.store.outages() == []
+
+    async def test_one_who_was_stopped_and_overtaken_does_nothing(self, world):
+        """It goes on and finds another epoch: it drops what it had, and ends no turn on old knowledge."""
+        playing = await Playing(terms={"clock": {"move_s": 30, "cut_s": 5}}).open()
+        await playing.until("auction")
+        table = await playing.table()
+        await world.runs(TABLE_ID, shortest_turn(table.terms))
+        stopped, other = [Sweeper(playing.tables, await world.new_store(), [STREAM]) for _ in range(2)]
+        await stopped.sweep(table.turn_began)
+        assert held([stopped]) == [1]
+        for at in range(table.turn_began, deadline(table), APART):
+            await other.sweep(at)
+        assert held([other]) == [1]
+        assert await stopped.sweep(deadline(table) + 1) == []
+        assert held([stopped]) == [0]
+        (done,) = await other.sweep(deadline(table) + 2)
+        assert done.events[0].deadline == deadline(table)
+        assert await other.store.outages() == []
+
+
+class TestSharesInMemory(Shares):
+    """On the twin."""
+
+    @pytest.fixture
+    def world(self):
+        rows = MemoryRows()
+
+        class World:
+            async def new_store(self):
+                return MemoryClockStore(rows)
+
+            async def runs(self, table_id, shortest):
+                rows.runs(table_id, shortest)
+
+        return World()
+
+
+class TestSharesInPostgres(Shares):
+    """On Postgres, each instance with a connection of its own."""
+
+    @pytest.fixture
+    async def world(self, connection, schema, postgres_dsn):
+        await checkpoint.prepare(connection, schema, running_tables.DDL)
+        stores = []
+
+        class World:
+            async def new_store(self):
+                stores.append(PostgresClockStore(postgres_dsn, schema))
+                await stores[-1].open()
+                return stores[-1]
+
+            async def runs(self, table_id, shortest):
+                await running_tables.runs(connection, table_id, shortest)
+
+        yield World()
+        for store in stores:
+            await store.close()
