@@ -10,11 +10,11 @@ import signal
 from collections.abc import AsyncIterator, Iterator
 
 import asyncpg
+import msgspec
 import nats
 import pytest
 import structlog
 
-from shared.eventlog.streams import Namespace, configurations
 from tests.servers import Urls, nats_server, postgres_server
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started by a shell's `&`: programs that the tests start would ignore SIGINT too
@@ -90,8 +90,9 @@ async def connection(postgres_dsn: str, namespace: str, schema: str) -> AsyncIte
 
 async def _clear_streams(url: str, name: str) -> None:
     client = await nats.connect(url)
-    for configuration in configurations(Namespace(name), 1, None):
-        await client.request(f"$JS.API.STREAM.DELETE.{configuration['name']}", b"", timeout=5)
+    there = await client.request("$JS.API.STREAM.NAMES", msgspec.json.encode({"subject": f"{name}.>"}), timeout=5)
+    for stream in msgspec.json.decode(there.data)["streams"] or ():
+        await client.request(f"$JS.API.STREAM.DELETE.{stream}", b"", timeout=5)
     await client.close()
 
 

@@ -22,6 +22,7 @@ BENCHMARKS = (
     "bench_open_cards",
     "bench_documents",
     "bench_eventlog",
+    "bench_partitions",
     "bench_moves",
     "bench_ledger",
     "bench_audit",

@@ -49,6 +49,7 @@ COMMANDS = {
     "token": "services.cli.operator.token:token",
     "archive": "services.cli.operator.archive:archive",
     "export": "services.cli.operator.export:export",
+    "streams": "services.cli.operator.streams:streams",
     "ledger": "services.cli.operator.ledger:ledger",
     "import": "services.cli.operator.import_pulka:import_command",
     "stats": "services.cli.player.players:stats",

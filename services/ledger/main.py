@@ -28,7 +28,6 @@ from services.ledger.players.rating_keeper import RatingKeeper
 from services.ledger.sheet.sheet_api import sheet_routes
 from services.ledger.whists.statement_api import player_routes, statement_routes
 from shared.eventlog.jetstream import JetStreamLog
-from shared.events.address import TABLE_STREAMS
 from shared.projections.core.history import RefusedToRun
 from shared.projections.following.follow import Pace
 from shared.projections.versions.live_version import LiveVersion
@@ -110,7 +109,7 @@ class Ledger:
         self._books = LiveVersion(
             self._log,
             books,
-            TABLE_STREAMS,
+            self._log.partitions.table_streams,
             settings.postgres_dsn,
             versions,
             pace=PACE,
@@ -179,10 +178,13 @@ class Ledger:
         keeper = self._books.beside
         ratings = keeper.health() if isinstance(keeper, RatingKeeper) else {"status": "down", "reason": "being_filled"}
         trouble = self._log.trouble()
-        well = log and trouble is None and books["status"] == ratings["status"] == "ok" and refused is None and archive is None
+        streams = self._log.streams_health()
+        parts_well = books["status"] == ratings["status"] == streams["status"] == "ok"
+        well = log and trouble is None and parts_well and refused is None and archive is None
         return {
             "status": "down" if not postgres or books["status"] == "down" else "ok" if well else "degraded",
             "log": (trouble or "connected") if log else "away",
+            "log_streams": streams,
             "durability": self._log.durability(),
             "postgres": "connected" if postgres else "away",
             "books": books,

@@ -15,7 +15,6 @@ import structlog
 from services.lobby.queries import Reads
 from services.lobby.vault import Vault
 from shared.eventlog.port import EventLog
-from shared.events.address import LOBBY_STREAMS
 from shared.projections.core.at_least import AtLeast
 from shared.projections.core.status import PASSING
 
@@ -77,5 +76,5 @@ class Erasures:
 
     async def _caught_up(self) -> bool:
         """Whether the rows are where the log ends now; waits a moment for them."""
-        ends = [f"{stream}:{await self._log.last_sequence(stream)}" for stream in LOBBY_STREAMS]
+        ends = [f"{stream}:{await self._log.last_sequence(stream)}" for stream in self._log.partitions.lobby_streams]
         return all([await self._at_least.wait(end) for end in ends])

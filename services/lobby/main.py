@@ -20,7 +20,6 @@ from services.lobby.table_progress import Progress
 from services.lobby.tables import Tables
 from services.lobby.vault import Vault
 from shared.eventlog.jetstream import JetStreamLog
-from shared.events.address import LOBBY_STREAMS
 from shared.projections.core.history import RefusedToRun
 from shared.projections.core.projection import schema_of
 from shared.projections.following.projector import Projector
@@ -62,7 +61,7 @@ class Lobby:
         vault = Vault(self._database, self._keys, settings.namespace)
         await postgres_started(settings)
         event_log = self._log = await connected_log(settings, "pulka lobby")
-        self._projector = Projector(event_log, rows, LOBBY_STREAMS, settings.postgres_dsn, schema)
+        self._projector = Projector(event_log, rows, event_log.partitions.lobby_streams, settings.postgres_dsn, schema)
         try:
             await self._database.open(vault.ddl)
             await self._projector.start()
@@ -114,11 +113,13 @@ class Lobby:
         log, postgres = self._log.connected(), await self._database.answers()
         rows, progress = self._projector.health(), self._progress.health()
         trouble = self._log.trouble()
-        well = postgres and trouble is None and rows["status"] == progress["status"] == "ok"
+        streams = self._log.streams_health()
+        well = postgres and trouble is None and rows["status"] == progress["status"] == streams["status"] == "ok"
         return {
             "status": "down" if not log else "ok" if well else "degraded",
             "log": log,
             "log_trouble": trouble,
+            "log_streams": streams,
             "durability": self._log.durability(),
             "postgres": postgres,
             "rows": rows,

@@ -15,7 +15,7 @@ from services.lobby.passwords import Passwords
 from services.lobby.vault import Vault
 from shared.eventlog.aggregates import Aggregates, Committed, Decide, Loaded, Nothing, RefusedAt, Request
 from shared.eventlog.port import EventLog
-from shared.events.address import Address, is_id, new_id
+from shared.events.address import Address, is_id
 from shared.events.commit import Commit
 from shared.events.keys import MasterKeys, command_digest
 from shared.events.lobby_events import AnyLobbyEvent, PlayerErased, PlayerSignedUp, TokenIssued
@@ -103,6 +103,7 @@ class Players:
     """Sign-up, tokens, names."""
 
     def __init__(self, log: EventLog, keys: MasterKeys, vault: Vault, tokens: Tokens, passwords: Passwords) -> None:
+        self._partitions = log.partitions
         self._keys = keys
         self._vault = vault
         self._tokens = tokens
@@ -116,7 +117,7 @@ class Players:
 
     async def sign_up(self, name: str, password: str | None, *, bot: bool, now: int, request_id: str) -> Issued:
         """A new player. Needs the vault: raises what Postgres raises, before anything is in the log."""
-        player = new_id(secrets.token_bytes(32))
+        player = self._partitions.new_id(secrets.token_bytes(32))
         hashed = None if password is None else await self._passwords.hash(password)
         key = await self._vault.create(player, secrets.token_bytes(32))
         signed_up = PlayerSignedUp(

@@ -71,7 +71,7 @@ class LobbyRows:
                 ]
                 erased += [event.player for event in events if isinstance(event, PlayerErased)]
         if states:
-            await connection.executemany(_UPSERT, [_row(table) for table in states.values()])
+            await connection.executemany(_UPSERT, [_row(table) for table in states.values() if table.status != "none"])
         if players:
             await connection.executemany("INSERT INTO players (player, name, bot) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", players)
         if erased:

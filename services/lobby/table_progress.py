@@ -18,7 +18,6 @@ import structlog
 from services.lobby.database import Database
 from shared.eventlog.port import EventLog, Stored
 from shared.events import address
-from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.events.upcast import stored_table_events
 from shared.projections.core.projection import UNAPPLICABLE
@@ -117,7 +116,8 @@ class Progress:
 
     def start(self) -> None:
         """Begin to follow."""
-        self._tasks = [asyncio.create_task(self._run(stream), name=f"progress {stream}") for stream in TABLE_STREAMS]
+        streams = self._log.partitions.table_streams
+        self._tasks = [asyncio.create_task(self._run(stream), name=f"progress {stream}") for stream in streams]
 
     async def stop(self) -> None:
         """End; what was not saved is read again."""

@@ -5,6 +5,7 @@ Its pulka begins at the table service, under the same id, from `TableFilled`; fr
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
 from collections.abc import Callable
@@ -15,10 +16,10 @@ import msgspec
 from services.lobby.terms import Terms
 from shared.eventlog.aggregates import Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
 from shared.eventlog.port import EventLog
-from shared.events.address import Address, new_id
+from shared.events.address import Address
 from shared.events.commit import Commit
 from shared.events.keys import MasterKeys, command_digest, former_digests
-from shared.events.lobby_events import AnyLobbyEvent, PlayerReady, SeatLeft, SeatTaken, TableFilled, TableOpened, TableOver
+from shared.events.lobby_events import AnyLobbyEvent, PlayerReady, SeatLeft, SeatTaken, TableElsewhere, TableFilled, TableOpened, TableOver
 from shared.events.sealing import LobbyCodec
 from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.language.refusal import Refused
@@ -45,6 +46,7 @@ class Table(msgspec.Struct, frozen=True):
     opened_at: int = 0
     revision: int = 0
     stood_up: frozenset[str] = frozenset()  # players who had a seat and left it, so that leaving twice is leaving once
+    elsewhere: str = ""  # the table that was opened instead of this one, which then stays `none`
 
     def seat_of(self, player: str) -> int | None:
         """The player's seat, None without one."""
@@ -93,6 +95,8 @@ def evolve(table: Table, event: AnyLobbyEvent, at: int) -> Table:
             return change(table, status="starting")
         case TableOver():
             return change(table, status="closed")
+        case TableElsewhere(table=other):
+            return change(table, elsewhere=other)
     return table
 
 
@@ -120,9 +124,14 @@ CLOSED: Final = Refused("table_closed", "", "The host has closed this table.")
 
 def open_table(table: Table, host: str, terms: Terms) -> Decision:
     """`host` opens a table on `terms`."""
-    if table.status != "none":
+    if table.status != "none" or table.elsewhere:
         return ()
     return (TableOpened(host, terms.convention, terms.players, terms.target, terms.terms, terms.bots),)
+
+
+def leave_to(table: Table, other: str) -> Decision:
+    """The command of `table` opens `other` instead, unless it is opened here already."""
+    return (TableElsewhere(other),) if table.status == "none" and not table.elsewhere else ()
 
 
 def sit(table: Table, player: str, seat: int | None, *, bot: bool) -> Decision:
@@ -216,6 +225,7 @@ class Tables:
     """Commands on the lobby's tables."""
 
     def __init__(self, log: EventLog, keys: MasterKeys) -> None:
+        self._log = log
         self._keys = keys
         self._aggregates: Aggregates[Table, AnyLobbyEvent] = Aggregates(log, LobbyCodec(), initial, fold)
         self.cache = self._aggregates.cache
@@ -225,10 +235,38 @@ class Tables:
         return await self._aggregates.load(address_of(table_id), at_leader=at_leader)
 
     async def open(self, order: Order, terms: Terms) -> Result:
-        """A new table. Its id follows from host and key, so that a repeat finds the first one."""
+        """A new table. Its id follows from host and key, so that a repeat finds the first one, in whichever partition that was made."""
         key = self._keys.digest_key("table ids", self._keys.ids[-1])  # no aggregate is called so; a new key in front changes no id
         made_of = secrets.token_bytes(32) if order.key is None else hmac.digest(key, f"{order.player} {order.key}".encode(), "sha256")
-        return await self._transact(new_id(made_of), order, ("open", terms), lambda table: open_table(table, order.player, terms))
+        partitions = self._log.partitions
+        own, last = partitions.new_id(made_of), partitions.last_id(made_of)
+        if order.key is None:
+            return await self._open(own, order, terms)
+        if before := await self._made_before([one for one in partitions.former_ids(made_of) if one != last]):
+            return await self._open(before, order, terms)
+        if own == last:
+            done = await self._open(last, order, terms)
+            elsewhere = "" if isinstance(done, RefusedAt) else done.loaded.state.elsewhere
+            return await self._open(elsewhere, order, terms) if elsewhere else done
+        return await self._open(await self._agreed(own, last, order), order, terms)
+
+    async def _open(self, table_id: str, order: Order, terms: Terms) -> Result:
+        return await self._transact(table_id, order, ("open", terms), lambda table: open_table(table, order.player, terms))
+
+    async def _made_before(self, ids: list[str]) -> str | None:
+        """That one of `ids` under which the command has opened a table while fewer partitions were used; asked at the leaders."""
+        heads = await asyncio.gather(*(self._log.head(address_of(one)) for one in ids))
+        return next((one for one, head in zip(ids, heads, strict=True) if head is not None), None)
+
+    async def _agreed(self, own: str, last: str, order: Order) -> str:
+        """Where a command is carried out by an instance that knows more partitions than it uses.
+
+        One that uses all would open the table at `last`. So it is said there first that it is opened at `own`, unless that other was first
+        and has opened it. Whichever instances have the command at the same time, there is one table.
+        """
+        without_key = msgspec.structs.replace(order, key=None)  # it stands for opening the table, and this does not
+        done = await self._transact(last, without_key, ("elsewhere", own), lambda table: leave_to(table, own))
+        return last if isinstance(done, RefusedAt) else done.loaded.state.elsewhere or last
 
     async def sit(self, table_id: str, order: Order, seat: int | None) -> Result:
         """Take a seat."""

@@ -118,5 +118,8 @@ async def _recorded(tables: Tables, table_id: str, event: PulkaRecorded, request
 
 
 def id_of(key: str) -> str:
-    """The id of the table that this command makes: the same for a repeat by any operator, so that it finds what was made."""
+    """The id of the table that this command makes: the same for a repeat by any operator, so that it finds what was made.
+
+    It lies in one of the first partitions for ever: another number of them must not make the same pulka twice, and nobody plays there.
+    """
     return new_id(hashlib.sha256(framed(PURPOSE, key)).digest())

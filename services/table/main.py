@@ -20,7 +20,6 @@ from services.table.running_tables import require_keys
 from services.table.table import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog.jetstream import JetStreamLog
-from shared.events.address import LOBBY_STREAMS, TABLE_STREAMS
 from shared.events.keys import MasterKeys, UnknownKey
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
@@ -81,14 +80,14 @@ class _Run:
         reader = Reader(tables, PublicCodec(keys), now_ms, outages.credit)
         openings = Openings(tables, now_ms, next_deals.after)
         schema = schema_of(openings, settings.namespace)
-        self._openings = Projector(self._log, openings, LOBBY_STREAMS, settings.postgres_dsn, schema)
+        self._openings = Projector(self._log, openings, self._log.partitions.lobby_streams, settings.postgres_dsn, schema)
         try:
             await self._openings.start()
         except RefusedToRun as refused:
             raise CannotStart(f"the table service refuses to run: {refused.reason}: {refused}") from None
         await self._require_keys(schema, keys)
         store = PostgresClockStore(settings.postgres_dsn, schema)
-        self._clocks = Clocks(tables, store, TABLE_STREAMS, now_ms, next_deals.after, outages=outages)
+        self._clocks = Clocks(tables, store, self._log.partitions.table_streams, now_ms, next_deals.after, outages=outages)
         await self._clocks.begin()
         self._desk = Desk(
             tables=tables, reader=reader, keys=keys, streams=Streams(), tokens=Tokens(keys), clock=now_ms, committed=next_deals.after
@@ -126,10 +125,12 @@ class _Run:
         openings = self._openings.health()
         connected = self._log.connected()
         sweeps, skew, trouble = self._clocks.state in {"sweeping", "standby"}, self._clocks.skew(), self._log.trouble()
-        well = connected and trouble is None and sweeps and not skew and openings["status"] == "ok"
+        kept = self._log.streams_health()
+        well = connected and trouble is None and sweeps and not skew and openings["status"] == kept["status"] == "ok"
         return {
             "status": "ok" if well else "degraded" if connected else "down",
             "log": (trouble or "connected") if connected else "away",
+            "log_streams": kept,
             "durability": self._log.durability(),
             "clocks": self._clocks.state,
             **({"clock_skew": skew} if skew else {}),

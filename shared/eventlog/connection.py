@@ -158,6 +158,11 @@ class Connection:
         return bool(self._client.is_connected)
 
     @property
+    def nodes(self) -> int:
+        """How many servers there are, as far as this client was told: those of its URL, and those that a server names in its cluster."""
+        return len({(server.hostname, server.port) for server in self._client.servers})
+
+    @property
     def is_closed(self) -> bool:
         """Whether it will never connect again."""
         return self._closing or bool(self._client.is_closed)

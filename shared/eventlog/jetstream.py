@@ -6,7 +6,9 @@ import asyncio
 import random
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
-from typing import Final
+from typing import Any, Final
+
+import structlog
 
 from shared.eventlog import pull
 from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent
@@ -22,6 +24,7 @@ from shared.eventlog.port import (
     STORAGE_FULL,
     CommitTooLarge,
     Conflict,
+    LogError,
     OutcomeUnknown,
     StorageFull,
     Stored,
@@ -30,11 +33,16 @@ from shared.eventlog.port import (
 )
 from shared.eventlog.reading import Reader
 from shared.eventlog.snapshots import Snapshots
-from shared.eventlog.streams import DEFAULT_NAMESPACE, Namespace, configurations, converge
+from shared.eventlog.streams import DEFAULT_NAMESPACE, Namespace
+from shared.eventlog.survey import Survey
+from shared.eventlog.upkeep import Upkeep, Wanted
 from shared.events.address import Address
 from shared.events.commit import CommitHead, decode_head
 
+log = structlog.get_logger()
+
 APPEND_SECONDS: Final = 10.0  # for an append with all its tries: a leader's successor is elected in 4 to 8
+LOOK_SECONDS: Final = 15.0  # between two looks at the streams for `/health`: some dozens of small questions
 OPEN_SECONDS: Final = 15.0  # to connect and to make the streams; a fresh cluster needs half a second, a loaded one more
 LEAST_PAUSE, LONGEST_PAUSE = 0.02, 0.5  # seconds before the next try, doubling, with chance in it so that instances do not march in step
 CONFLICT: Final = frozenset({10071, 10164})  # err_codes: wrong last sequence, on one node and in a cluster
@@ -66,7 +74,15 @@ class _Attempts:
 class JetStreamLog:
     """An `EventLog`; made by `open_log`."""
 
-    def __init__(self, connection: Connection, namespace: Namespace, *, durable: bool, heartbeat: float, append_seconds: float) -> None:
+    def __init__(
+        self, connection: Connection, namespace: Namespace, upkeep: Upkeep, survey: Survey, *, durable: bool, heartbeat: float,
+        append_seconds: float,
+    ) -> None:  # fmt: skip
+        self.partitions = survey.partitions
+        self._upkeep = upkeep
+        self._survey = survey
+        self._surveyed = time.monotonic()
+        self._looking: asyncio.Task[None] | None = None
         self._connection = connection
         self._namespace = namespace
         self._durable = durable
@@ -85,8 +101,7 @@ class JetStreamLog:
         own = decode_head(data)
         if len(data) > MAX_COMMIT_BYTES:
             raise CommitTooLarge(f"{len(data)} bytes")
-        if not self._connection.is_connected:
-            raise Unavailable("not connected")
+        self._require(address)
         attempts = _Attempts(self._append_seconds)
         while True:
             try:
@@ -107,6 +122,13 @@ class JetStreamLog:
                 if found is not None:
                     return found
             await attempts.pause()
+
+    def _require(self, address: Address) -> None:
+        """Raise `Unavailable` where nothing can be appended."""
+        if not self.partitions.know(address):
+            raise Unavailable(f"{address.stream} is not known to this instance")
+        if not self._connection.is_connected:
+            raise Unavailable("not connected")
 
     async def _try(self, address: Address, data: bytes, expected: int) -> int:
         """One try, after which it is known whether the stream takes commits. Returns the sequence, and raises what the server answers."""
@@ -168,6 +190,8 @@ class JetStreamLog:
 
     async def head(self, address: Address) -> Stored | None:
         """See `EventLog.head`."""
+        if not self.partitions.know(address):
+            return None
         return await self._reader.head(address)
 
     async def newest(self, address: Address) -> Stored | None:
@@ -189,6 +213,8 @@ class JetStreamLog:
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """See `EventLog.read`."""
+        if not self.partitions.know(address):
+            return []
         return await self._reader.read(address, after, until)
 
     def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Stored], None]:
@@ -226,8 +252,28 @@ class JetStreamLog:
         """See `EventLog.purge`."""
         return await self._reader.purge(address, before)
 
+    def streams_health(self) -> dict[str, Any]:
+        """For `/health`: how many partitions and copies there are and should be, as of a moment ago; answers at once.
+
+        Whoever asks lets the next look begin, which the one after it hears of.
+        """
+        due = time.monotonic() - self._surveyed >= LOOK_SECONDS
+        if due and self.connected() and (self._looking is None or self._looking.done()):
+            self._surveyed = time.monotonic()
+            self._looking = asyncio.create_task(self._look(), name="look at the streams")
+        return self._survey.health()
+
+    async def _look(self) -> None:
+        try:
+            self._survey = await self._upkeep.look(self.partitions, OPEN_SECONDS)
+        except LogError as away:
+            log.debug("streams_not_seen", reason=str(away))  # what is wrong with the log itself is told elsewhere
+
     async def close(self) -> None:
         """See `EventLog.close`."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
         await self._connection.close()
 
 
@@ -236,7 +282,9 @@ async def open_log(  # noqa: PLR0913 - settings, each a keyword with a default
     namespace: str = DEFAULT_NAMESPACE,
     *,
     durable: bool = False,
-    replicas: int = 1,
+    partitions: int = 0,
+    used: int = 0,
+    replicas: int = 0,
     max_bytes: int | None = None,
     heartbeat: float = HEARTBEAT_SECONDS,
     append_seconds: float = APPEND_SECONDS,
@@ -244,20 +292,23 @@ async def open_log(  # noqa: PLR0913 - settings, each a keyword with a default
     on_closed: Callable[[], None] | None = None,
     name: str = "pulka",
 ) -> JetStreamLog:
-    """Connect, converge the streams, and return the log.
+    """Connect, make the streams that are missing, and return the log.
 
     `nats_url`: one or several, comma-separated, with user and password inside. `durable`: the server is known to sync every append (the
-    embedded one, or `PULKA_NATS_DURABLE=yes`). `replicas`: 1, or 3 in a cluster. `max_bytes`: room of one stream; None: the server's own
-    limit. `heartbeat`, `append_seconds`, `open_seconds`: seconds. `on_closed` is called when the connection ended for ever without `close`:
-    the process should end. `name` shows in the server's list of clients.
+    embedded one, or `PULKA_NATS_DURABLE=yes`). `partitions`, `used`, `replicas`, `max_bytes`: as in `Wanted`. `heartbeat`,
+    `append_seconds`, `open_seconds`: seconds. `on_closed` is called when the connection ended for ever without `close`: the process should
+    end. `name` shows in the server's list of clients.
     Raises `Unavailable`, `StreamDrift`, and `ValueError` for an impossible namespace.
     """
     spaced = Namespace(namespace)
     connection = Connection()
     await connection.open(nats_url, name, open_seconds, on_closed)
     try:
-        await converge(connection, configurations(spaced, replicas, max_bytes), open_seconds)
+        upkeep = Upkeep(connection, spaced, Wanted(partitions, used, replicas, max_bytes))
+        survey = await upkeep.start(open_seconds)
     except BaseException:
         await connection.close()
         raise
-    return JetStreamLog(connection, spaced, durable=durable, heartbeat=heartbeat, append_seconds=append_seconds)
+    if problems := survey.health()["problems"]:
+        log.warning("streams_differ", problems=problems)
+    return JetStreamLog(connection, spaced, upkeep, survey, durable=durable, heartbeat=heartbeat, append_seconds=append_seconds)

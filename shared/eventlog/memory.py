@@ -22,7 +22,7 @@ from shared.eventlog.port import (
     is_repeat,
 )
 from shared.eventlog.snapshots import MemorySnapshots, Snapshots
-from shared.events.address import Address
+from shared.events.address import Address, Partitions
 from shared.events.commit import decode_head
 
 
@@ -95,7 +95,10 @@ class MemoryLog:
     Faults on demand: `disconnect` and `reconnect`; `lose_next_ack` lets the next append end in `OutcomeUnknown`, written or not.
     """
 
-    def __init__(self, store: MemoryStore | None = None, heartbeat: float = HEARTBEAT_SECONDS) -> None:
+    def __init__(
+        self, store: MemoryStore | None = None, heartbeat: float = HEARTBEAT_SECONDS, partitions: Partitions | None = None
+    ) -> None:
+        self.partitions = partitions or Partitions()
         self.store = MemoryStore() if store is None else store
         self.snapshots: Snapshots = self.store.snapshots
         self._heartbeat = heartbeat
@@ -122,6 +125,8 @@ class MemoryLog:
         if len(data) > MAX_COMMIT_BYTES:
             raise CommitTooLarge(f"{len(data)} bytes")
         self._check()
+        if not self.partitions.know(address):
+            raise Unavailable(f"{address.stream} is not known to this instance")
         await asyncio.sleep(0)  # others run between a decision and its append here as they do over a network
         head = self._head(address)
         if (head.sequence if head else 0) != expected:
@@ -159,7 +164,7 @@ class MemoryLog:
         """See `EventLog.read`."""
         self._check()
         await asyncio.sleep(0)  # see append
-        return [stored for stored in self.store.aggregate(address) if stored.sequence > after]
+        return [stored for stored in self._aggregate(address) if stored.sequence > after]
 
     async def follow(self, stream: str, after: int = 0, batch: int = FOLLOW_BATCH) -> AsyncGenerator[list[Stored], None]:
         """See `EventLog.follow`."""
@@ -227,5 +232,8 @@ class MemoryLog:
             raise Unavailable("not connected")
 
     def _head(self, address: Address) -> Stored | None:
-        commits = self.store.aggregate(address)
+        commits = self._aggregate(address)
         return commits[-1] if commits else None
+
+    def _aggregate(self, address: Address) -> list[Stored]:
+        return self.store.aggregate(address) if self.partitions.know(address) else []

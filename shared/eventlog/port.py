@@ -8,7 +8,7 @@ from typing import Final, Protocol
 import msgspec
 
 from shared.eventlog.snapshots import Snapshots
-from shared.events.address import Address
+from shared.events.address import Address, Partitions
 from shared.events.commit import CommitHead, decode_head
 
 MAX_COMMIT_BYTES: Final = 255 * 1024  # a stream takes messages of 256 KiB; the rest is for the headers
@@ -84,7 +84,15 @@ def is_repeat(head: Stored | None, own: CommitHead) -> bool:
 
 
 class EventLog(Protocol):
-    """What both adapters promise; `tests/contracts` holds them to it."""
+    """What both adapters promise; `tests/contracts` holds them to it.
+
+    An aggregate in a partition that this instance does not know has no commits here, and an append to it is `Unavailable`.
+    """
+
+    @property
+    def partitions(self) -> Partitions:
+        """How far this instance's partitions go, for as long as it lives."""
+        ...
 
     snapshots: Snapshots  # beside the log, in the same cluster; never needed
 

@@ -92,6 +92,14 @@ class TableOver(LobbyEvent, frozen=True, tag="TableOver"):
     reason: str
 
 
+class TableElsewhere(LobbyEvent, frozen=True, tag="TableElsewhere"):
+    """The command that would have opened this table has opened `table` instead, in a partition that everybody used then: no table is ever
+    opened here.
+    """
+
+    table: str
+
+
 class PlayerErased(LobbyEvent, frozen=True, tag="PlayerErased"):
     """The key under which the personal data of `player` was sealed is destroyed: nobody can read them any more, in no copy of the log.
 
@@ -104,4 +112,15 @@ class PlayerErased(LobbyEvent, frozen=True, tag="PlayerErased"):
     key_digest: str
 
 
-AnyLobbyEvent = PlayerSignedUp | PlayerErased | TokenIssued | TableOpened | SeatTaken | SeatLeft | PlayerReady | TableFilled | TableOver
+AnyLobbyEvent = (
+    PlayerSignedUp
+    | PlayerErased
+    | TokenIssued
+    | TableOpened
+    | SeatTaken
+    | SeatLeft
+    | PlayerReady
+    | TableFilled
+    | TableOver
+    | TableElsewhere
+)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -38,6 +38,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(pattern="^([a-z][a-z0-9_]{0,39})?$", description="Prefix of streams, subjects and schemas, so that several can share servers"),
     ] = ""
+    partitions: Annotated[
+        Literal[0, 8, 16, 32, 64],
+        Meta(description="Partitions of the log that this process knows: 8, 16, 32 or 64; 0: as many as the log has, a new one 8"),
+    ] = 0
+    partitions_used: Annotated[
+        Literal[0, 8, 16, 32, 64],
+        Meta(description="Into how many of them new tables and players go; 0: those that hold something, all of a new log"),
+    ] = 0
+    replicas: Annotated[
+        Literal[0, 1, 3, 5],
+        Meta(description="Copies of every stream of the log: 1, 3 or 5; 0: 3 where NATS has three nodes or more, else 1"),
+    ] = 0
+    stream_bytes: Annotated[
+        int, Meta(ge=0, description="Most bytes of one stream of the log; 0: only the limits of NATS itself bound them")
+    ] = 0  # the disk's room is shared by all
     master_keys_file: Annotated[str, Meta(description="Lines id:64 hex digits; the first seals, all open; empty: HOME/keys")] = ""
     signing_key_file: Annotated[str, Meta(description="Ed25519 private key, one line id:64 hex digits; empty: HOME/keys")] = ""
     home: Annotated[str, Meta(description="Folder of `pulka up` for data, keys and logs")] = ".pulka"

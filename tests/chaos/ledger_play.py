@@ -10,8 +10,8 @@ import asyncpg
 from services.ledger.books import Books
 from services.ledger.players import rating_rows
 from shared.eventlog.port import EventLog
-from shared.events.address import TABLE_STREAMS
 from shared.projections.versions.rebuild import fingerprint, rebuild
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 
 SEATS = 4  # tables in play, each in a partition of its own

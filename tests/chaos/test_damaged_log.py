@@ -17,12 +17,12 @@ from services.ledger.books import Books
 from services.table.table import Tables
 from shared.eventlog.aggregates import BrokenChain
 from shared.eventlog.streams import Namespace
-from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode, encode, hash_of
 from shared.events.sealing import TableCodec
 from shared.projections.versions.rebuild import rebuild
 from shared.web.problems import problem_of
 from tests.chaos.ledger_house import NAMESPACE
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import KEYS, PlayedTable
 
 pytestmark = [pytest.mark.chaos, pytest.mark.servers]

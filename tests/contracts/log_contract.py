@@ -57,6 +57,14 @@ class LogContract:
         second = await world.log.append(mine, some_commit(mine, 2), first.sequence)
         assert second.sequence == first.sequence + 6
 
+    async def test_what_lies_in_a_partition_that_is_not_known_is_not_there(self, world):
+        """An instance that knows eight partitions finds nothing in a ninth, at once, and writes nothing there."""
+        table = some_table(partition=8)
+        assert await world.log.head(table) is None
+        assert await world.log.read(table) == []
+        with pytest.raises(Unavailable, match="TABLE_8 is not known"):
+            await world.log.append(table, some_commit(table, 1), 0)
+
     async def test_a_repeat_gets_the_stored_commit(self, world):
         """The same commit again, by either client, makes nothing new and answers the same."""
         table = some_table()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from shared.eventlog.port import EventLog, Stored
-from shared.events.address import PARTITIONS, Address, new_id
+from shared.events.address import FEWEST, Address, new_id
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, decode, encode, hash_of
 from shared.projections.core.projection import Connection
 
@@ -55,7 +55,7 @@ class Writer:
 
     def aggregate(self) -> Address:
         """A fresh aggregate."""
-        assert self._partition < PARTITIONS
+        assert self._partition < FEWEST
         return Address("lobby", "club", new_id(bytes([self._partition]) + self._random.randbytes(17)))
 
     async def append(self, address: Address, event: str = "Happened") -> Stored:

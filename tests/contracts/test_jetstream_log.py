@@ -12,7 +12,8 @@ from structlog.testing import capture_logs
 from shared.eventlog import reading
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.port import STORAGE_FULL, Conflict, NotPermitted, Unavailable
-from shared.eventlog.streams import Namespace, StreamDrift, configurations
+from shared.eventlog.streams import Namespace, configurations
+from shared.eventlog.upkeep import StreamDrift
 from shared.events.address import Address, new_id
 from shared.events.commit import decode_head
 from tests.contracts.commits import PATIENCE, fill, follow_batches, some_commit, some_table
@@ -256,16 +257,6 @@ class TestJetStreamLog(LogContract, ReadingContract):
         await world.operator.request(f"$JS.API.STREAM.UPDATE.{configuration['name']}", json.dumps(changed).encode(), timeout=5)
         with pytest.raises(StreamDrift, match="LEDGER: discard is 'old', must be 'new'"):
             await open_log(nats_urls.service, namespace)
-
-    async def test_room_may_be_changed(self, world, nats_urls, namespace):
-        """The room of a stream follows the setting at the next start, and the commits stay."""
-        table = some_table()
-        first = await world.log.append(table, some_commit(table, 1), 0)
-        larger = await open_log(nats_urls.service, namespace, max_bytes=1024 * 1024)
-        assert await larger.read(table) == [first]
-        info = await world.operator.request(f"$JS.API.STREAM.INFO.{Namespace(namespace).stream(table.stream)}", timeout=5)
-        assert json.loads(info.data)["config"]["max_bytes"] == 1024 * 1024
-        await larger.close()
 
     async def test_a_server_that_does_not_answer_is_said_in_time(self, world, namespace):
         """Nobody there: one error after the time that was given. A wrong password: another, at once, since trying again changes nothing."""

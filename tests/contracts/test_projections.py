@@ -351,6 +351,14 @@ async def test_a_reader_is_not_told_of_rows_that_were_lost():
     assert await waiting
 
 
+def test_what_others_reach_in_streams_that_are_not_known_is_passed_over():
+    """Beside a process that knows more partitions, one that knows fewer hears of rows that it does not read, and of its own."""
+    known = AtLeast(("LOBBY_0",))
+    for payload in ("LOBBY_12:7", "nothing", "LOBBY_0:9"):
+        known.notified(None, 0, "channel", payload)
+    assert known._reached == {"LOBBY_0": 9}
+
+
 async def test_at_least_waits_for_the_rows(log, schema, connection, postgres_dsn):
     """A reader that names a position is woken when the rows have it, also in a process that does not project; a later one times out."""
     writer = Writer(log)

@@ -18,7 +18,7 @@ from litestar.datastructures import State
 from litestar.params import FromPath, JSONBody
 
 from shared.eventlog.jetstream import open_log
-from shared.events.address import PARTITIONS
+from shared.events.address import FEWEST
 from shared.rules.language.moves import AnyMove
 from shared.web.strict_request import StrictRequest
 from tests.contracts.commits import some_commit, some_table
@@ -39,7 +39,7 @@ async def appending(app: Litestar) -> AsyncIterator[None]:
     tables: dict[int, list[Any]] = {}
 
     async def append(number: int) -> None:
-        table = tables.setdefault(number, [some_table(number % PARTITIONS), 0, 0])
+        table = tables.setdefault(number, [some_table(number % FEWEST), 0, 0])
         address, sequence, revision = table
         recorded = await log.append(address, some_commit(address, revision + 1, size=300), sequence)
         table[1:] = recorded.sequence, recorded.revision

@@ -28,7 +28,7 @@ from services.table.openings import Openings
 from services.table.table import Tables
 from shared.eventlog.jetstream import JetStreamLog, open_log
 from shared.eventlog.port import LogError
-from shared.events.address import ENTROPY_BYTES, TABLE_STREAMS, new_id
+from shared.events.address import ENTROPY_BYTES, new_id
 from shared.events.commit import decode
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec, name_of
@@ -38,6 +38,7 @@ from shared.rules.pulka import decider as match
 from shared.rules.pulka.decider import OpenPulka
 from tests.journeys.club import Club
 from tests.load.figures import tell
+from tests.partitions import TABLE_STREAMS
 
 TABLES = 10_000
 TURN_S = 30

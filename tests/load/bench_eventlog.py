@@ -23,7 +23,7 @@ import uvloop
 
 from services.cli.embedded import EmbeddedServers
 from shared.eventlog.jetstream import JetStreamLog, open_log
-from shared.events.address import PARTITIONS, Address
+from shared.events.address import FEWEST, Address
 from tests.contracts.commits import fill, some_table
 from tests.load.figures import tell
 
@@ -39,7 +39,7 @@ async def appends(log: JetStreamLog, in_flight: int, seconds: float) -> float:
     async def play(number: int) -> None:
         nonlocal done
         while time.perf_counter() < over:
-            stored = await fill(log, some_table(number % PARTITIONS), 20, size=SIZE)
+            stored = await fill(log, some_table(number % FEWEST), 20, size=SIZE)
             done += len(stored)  # not in one with the await, which would read `done` before it
 
     began = time.perf_counter()

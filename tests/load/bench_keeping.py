@@ -25,10 +25,10 @@ from services.ledger.exports.export_files import FormName, form_of, written
 from services.ledger.exports.export_rows import Scope
 from services.ledger.own.own_events import OwnEvents
 from shared.eventlog.jetstream import open_log
-from shared.events.address import TABLE_STREAMS
 from shared.projections.versions.live_version import LiveVersion
 from shared.projections.versions.versions import Versions
 from tests.load.figures import tell
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 
 AT_ONCE = 32  # tables played at once: enough for the log to write in groups

@@ -22,11 +22,11 @@ from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from services.ledger.main import PACE
 from shared.eventlog.jetstream import JetStreamLog, open_log
-from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.projections.following.projector import Projector
 from shared.projections.versions.rebuild import rebuild
 from tests.load.figures import tell
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 
 WRITERS = 128  # tables played at once: enough for the log to write in groups

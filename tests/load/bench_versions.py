@@ -28,11 +28,11 @@ from services.ledger.desk.desk import Desk
 from services.ledger.desk.readers import Readers
 from services.ledger.views import kept_entries, score_sheet, sections
 from shared.eventlog.jetstream import open_log
-from shared.events.address import TABLE_STREAMS
 from shared.projections.core.at_least import AtLeast
 from shared.projections.versions.versions import Versions
 from tests.load.bench_ledger import WRITERS, events_in, told
 from tests.load.figures import tell
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 
 NAMESPACE = "bench"

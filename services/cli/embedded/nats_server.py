@@ -16,11 +16,12 @@ from shared.web.service import CannotStart
 
 GLANCE_SECONDS = 0.2  # for one look whether it answers; on loopback an answer takes a millisecond
 STOP = ((signal.SIGTERM, 0.5),)  # it has nothing to finish: every append is synced already; then SIGKILL
-SERVICE_MAY_NOT = ("STREAM.PURGE", "STREAM.DELETE", "STREAM.MSG.DELETE")  # what would take something out of the log
+#: What would take something out of the log, or change how safely it lies there.
+SERVICE_MAY_NOT = ("STREAM.PURGE", "STREAM.DELETE", "STREAM.MSG.DELETE", "STREAM.UPDATE", "STREAM.PEER.REMOVE")
 
 
 def nats_url(home: Home, port: int, user: str) -> str:
-    """The URL for `user` "service" (appends and reads) or "operator" (may purge the subject of an archived table)."""
+    """The URL for `user` "service" (appends and reads) or "operator" (may purge the subject of an archived table, and change streams)."""
     return f"nats://{user}:{password(home.keys / f'nats_{user}')}@127.0.0.1:{port}"
 
 

@@ -24,7 +24,7 @@ OPTIONS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",  # a socket's path may have 107 bytes, HOME may have more
     "fsync": "on",  # said, since the figures depend on it
-    "max_connections": "200",  # a projector holds one for each of its 8 partitions; then pools, rebuilds and people
+    "max_connections": "300",  # three projectors hold one for each of up to 64 partitions; then pools, rebuilds and people
     "shared_buffers": "64MB",  # read tables of one club; the kernel caches the rest
     "jit": "off",  # short queries only: compiling one takes longer than running it
     "io_method": "sync",  # no I/O workers for a database that fits into memory

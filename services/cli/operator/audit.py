@@ -24,7 +24,7 @@ from services.ledger.audit.against import GenuineCheckpoint, held_to, signed_in,
 from services.ledger.audit.verify import tables_in, verify_table
 from services.ledger.players import ratings_check
 from services.ledger.players.ratings_check import RatingsChecked
-from shared.events.address import TABLE_STREAMS, table
+from shared.events.address import table
 from shared.events.chain import Finding
 from shared.events.checkpoint_document import KeptCheckpoint, key_id, read_kept
 from shared.rules.language.refusal import Malformed
@@ -186,7 +186,7 @@ async def _all(at: Access, kept: GenuineCheckpoint | None) -> list[Verdict]:
         known = [row["table_id"] for row in await connection.fetch("SELECT table_id FROM tables ORDER BY table_id")]
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("tables", total=len(known))
-        async with aclosing(tables_in(at.log, TABLE_STREAMS)) as addresses:
+        async with aclosing(tables_in(at.log, at.log.partitions.table_streams)) as addresses:
             async for address in addresses:
                 seen.add(address.id)
                 verdicts.append(await _table(at, address.id, kept))

@@ -23,7 +23,7 @@ from services.ledger.views import tables
 from shared.eventlog.copies import without_copies
 from shared.eventlog.port import Stored
 from shared.events import address
-from shared.events.address import TABLE_STREAMS, Address
+from shared.events.address import Address
 from shared.events.checkpoint_document import Leaf, Signed, leaf_of, path_in, tree_of
 from shared.events.commit import hash_of
 from shared.events.export_file import ExportWriter, written_to
@@ -100,7 +100,7 @@ async def _chosen(at: Access, table_id: str | None, *, private: bool) -> AsyncGe
             raise CannotStart(f"the log knows no table {table_id}")
         yield address.table(table_id), shown, len(shown) < len(records)
         return
-    async with aclosing(tables_in(at.log, TABLE_STREAMS)) as found:
+    async with aclosing(tables_in(at.log, at.log.partitions.table_streams)) as found:
         async for place in found:
             async with at.readers.reading() as connection:
                 known = (await tables.load(connection, [place.id])).get(place.id)

@@ -34,7 +34,6 @@ from services.ledger.own.parked import ParkingChronicle
 from services.ledger.own.switches import announce
 from services.ledger.players import rating_rows
 from shared.eventlog.port import LogError
-from shared.events.address import TABLE_STREAMS
 from shared.projections.core.history import RefusedToRun
 from shared.projections.parking.parking import StillFails
 from shared.projections.versions.next_version import AlreadyFilling, NextVersion, RightLost, Switched
@@ -234,7 +233,8 @@ async def _rebuilt(settings: Settings, by: str) -> Switched:
                 f"{len(away)} tables lie in the archive, the first {away[0]}, and not at hand; set PULKA_ARCHIVE_DIR to its folder"
             )
         with _progress() as progress:
-            filling = NextVersion(log, books, TABLE_STREAMS, settings.postgres_dsn, versions, rating_rows.recompute, chronicle=record)
+            streams = log.partitions.table_streams
+            filling = NextVersion(log, books, streams, settings.postgres_dsn, versions, rating_rows.recompute, chronicle=record)
             done = await filling.fill(by, progress, archived_in(log, settings))
         await _announce(settings, own, versions, done)
     finally:
@@ -273,9 +273,8 @@ async def _reported(settings: Settings) -> list[Report]:
     try:
         connection = await asyncpg.connect(settings.postgres_dsn)
         try:
-            return await report(
-                connection, log, Versions(Books.name, settings.namespace), TABLE_STREAMS, Books.version, {RATING: rating_rows.due}
-            )
+            versions, streams = Versions(Books.name, settings.namespace), log.partitions.table_streams
+            return await report(connection, log, versions, streams, Books.version, {RATING: rating_rows.due})
         finally:
             await connection.close()
     finally:

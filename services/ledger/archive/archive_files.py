@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 
 from shared.eventlog.port import EventLog, Stored
-from shared.events.address import PARTITIONS, is_id, table
+from shared.events.address import MOST, is_id, table
 from shared.events.archive_mark import is_mark
 from shared.events.checkpoint_document import Signed
 from shared.events.commit import decode_head
@@ -54,7 +54,7 @@ class ArchivedTable(msgspec.Struct, frozen=True):
 
 def file_of(folder: Path, table_id: str) -> Path:
     """Where the file of a table lies, or would."""
-    return folder / table_id[0] / f"{table_id}{ENDING}"
+    return _of_partition(folder, table_id) / f"{table_id}{ENDING}"
 
 
 def require_room(folder: Path, *, make: bool) -> None:
@@ -64,7 +64,7 @@ def require_room(folder: Path, *, make: bool) -> None:
     if make:
         folder.mkdir(parents=True, exist_ok=True)
     there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
-    places = [there, *(own for partition in range(PARTITIONS) if (own := folder / str(partition)).exists())]
+    places = [there, *(own for partition in range(MOST) if (own := folder / str(partition)).exists())]
     for place in places:
         if not place.is_dir():
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(place))
@@ -156,7 +156,7 @@ def begin(folder: Path, table_id: str) -> None:
 def finish(folder: Path, table_id: str) -> None:
     """Note that it has left the log. Raises `OSError`."""
     _pending(folder, table_id).unlink(missing_ok=True)
-    _sync(folder / table_id[0])
+    _sync(_of_partition(folder, table_id))
 
 
 def begun(folder: Path) -> list[str]:
@@ -175,7 +175,7 @@ def not_there(folder: Path | None, tables: Iterable[str]) -> list[str]:
 
 
 def _listed(folder: Path, ending: str) -> Iterator[Path]:
-    for partition in range(PARTITIONS):
+    for partition in range(MOST):
         own = folder / str(partition)
         if own.is_dir():
             yield from sorted(path for path in own.iterdir() if path.name.endswith(ending) and is_id(path.name.removesuffix(ending)))
@@ -198,7 +198,11 @@ async def batches(log: EventLog, folder: Path) -> AsyncIterator[list[Stored]]:
 
 
 def _pending(folder: Path, table_id: str) -> Path:
-    return folder / table_id[0] / f"{table_id}{PENDING}"
+    return _of_partition(folder, table_id) / f"{table_id}{PENDING}"
+
+
+def _of_partition(folder: Path, table_id: str) -> Path:
+    return folder / table_id.partition("-")[0]
 
 
 def _sync(path: Path) -> None:

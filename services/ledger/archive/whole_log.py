@@ -9,7 +9,7 @@ from pathlib import Path
 from services.ledger.archive import archive_files
 from services.ledger.archive.archive_files import BadArchive
 from shared.eventlog.port import FOLLOW_BATCH, EventLog, NotInArchive, Stored
-from shared.events.address import Address
+from shared.events.address import Address, Partitions
 from shared.events.archive_mark import is_mark
 from shared.projections.versions.filling import Archive
 from shared.web.settings import Settings
@@ -33,6 +33,11 @@ class WholeLog:
         self._log = log
         self._folder = folder
         self.snapshots = log.snapshots
+
+    @property
+    def partitions(self) -> Partitions:
+        """See `EventLog.partitions`."""
+        return self._log.partitions
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """See `EventLog.read`. Raises `NotInArchive` besides."""

@@ -11,7 +11,6 @@ from typing import Final
 from services.ledger.desk.readers import Readers
 from shared.eventlog.port import EventLog, NotInArchive, Stored
 from shared.events import address
-from shared.events.address import TABLE_STREAMS
 from shared.events.chain import Finding
 from shared.events.checkpoint_document import Leaf, leaf_of
 from shared.events.commit import FIRST_PREV_HASH, hash_of
@@ -65,7 +64,7 @@ class _Run:
 
 async def ends_of(log: EventLog) -> dict[str, int]:
     """By stream the sequence of its newest commit now: where a checkpoint is cut. Raises `Unavailable`."""
-    return {stream: await log.last_sequence(stream) for stream in TABLE_STREAMS}
+    return {stream: await log.last_sequence(stream) for stream in log.partitions.table_streams}
 
 
 async def gathered(

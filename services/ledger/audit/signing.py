@@ -72,8 +72,9 @@ class Checkpoints:
             if wrong := wrong_in_row(row, frozenset()):
                 raise NotToBeSigned("checkpoints", wrong[0])
             known = await self._caught_up(connection, number, before)
-            cut = await ends_of(self._log)
-            changed, leaves = await self._leaves(known, before[-1].cut if before else {}, cut, signed=False)
+            after = before[-1].cut if before else {}
+            cut = after | await ends_of(self._log)  # of a stream that this instance does not know yet, what was signed stays
+            changed, leaves = await self._leaves(known, after, cut, signed=False)
             at = max(now, row[-1].header.at) if row else now
             made = await asyncio.to_thread(sign, key, len(row) + 1, at, leaves, row[-1] if row else None)
             event = CheckpointSigned(len(row) + 1, made.signed, made.signature, key.public, cut)

@@ -20,7 +20,7 @@ from services.ledger.views import deal_history, score_sheet, sections, tables
 from services.ledger.views.score_sheet import Score
 from services.ledger.views.tables import Table
 from services.ledger.whists.as_it_stood import as_it_stood
-from shared.events.address import TABLE_STREAMS
+from shared.events.address import FEWEST, MOST, size_for
 from shared.projections.core.projection import Connection
 from shared.web.paging import LARGEST
 
@@ -38,13 +38,20 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True, array_like=True):
-    """How far a reader has got: `rows` of them, the last one of stream number `stream` at (`sequence`, `unit`); `marks` end each stream."""
+    """How far a reader has got: `rows` of them, the last one of stream number `stream` at (`sequence`, `unit`); `marks` end each stream.
 
-    marks: Annotated[tuple[Number, ...], msgspec.Meta(min_length=len(TABLE_STREAMS), max_length=len(TABLE_STREAMS))]
+    Streams that were added since have no mark, and no row: the reader began before anything lay in them.
+    """
+
+    marks: Annotated[tuple[Number, ...], msgspec.Meta(min_length=FEWEST, max_length=MOST)]
     rows: Number = 0
-    stream: Annotated[int, msgspec.Meta(ge=0, le=len(TABLE_STREAMS))] = 0
+    stream: Annotated[int, msgspec.Meta(ge=0, le=MOST)] = 0
     sequence: Number = 0
     unit: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)] = 0  # a deal's number, a seat and one, a revision, or nothing
+
+    def __post_init__(self) -> None:
+        if self.stream > len(self.marks):
+            raise ValueError(f"stream {self.stream} of {len(self.marks)}")
 
     @property
     def at_the_end(self) -> bool:
@@ -62,7 +69,8 @@ class Batch(msgspec.Struct, frozen=True):
 async def beginning(connection: Connection) -> Place:
     """The place before the first row, for somebody who reads what is there now."""
     found = {row["stream"]: row["sequence"] for row in await connection.fetch("SELECT stream, sequence FROM checkpoint")}
-    return Place(tuple(found.get(stream, 0) for stream in TABLE_STREAMS))
+    last = max((int(stream.rpartition("_")[2]) for stream in found), default=0)
+    return Place(tuple(found.get(f"TABLE_{partition}", 0) for partition in range(size_for(last + 1))))
 
 
 async def parts(reading: Reading, what: What, scope: Scope, place: Place, size: int = PART) -> AsyncGenerator[Batch, None]:
@@ -126,7 +134,7 @@ _MADE: Final = money_rows.MADE.format(seen=_SEEN, whose=_WHOSE)
 async def _fetch(connection: Connection, query: str, his: str, scope: Scope, place: Place, size: int) -> list[Any]:
     found: list[Any] = await connection.fetch(
         query if scope.player is None else query.replace(_WHOSE, his),
-        TABLE_STREAMS[place.stream], place.sequence, place.unit, place.marks[place.stream],
+        f"TABLE_{place.stream}", place.sequence, place.unit, place.marks[place.stream],
         scope.reader, scope.everything, scope.player, size,
     )  # fmt: skip
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 WAIT_S: Final = 2.0  # seconds a reader waits: many times the usual lag of milliseconds, and less than a client's patience
@@ -49,9 +50,9 @@ class AtLeast:
             self.reached(stream, found)
 
     def notified(self, _connection: object, _pid: int, _channel: str, payload: str) -> None:
-        """A Postgres notification; its payload is a position."""
-        stream, sequence = self.parse(payload)
-        self.reached(stream, sequence)
+        """A Postgres notification; its payload is a position. One of a stream that only others know concerns nobody here."""
+        with suppress(UnknownPosition):
+            self.reached(*self.parse(payload))
 
     def parse(self, position: str) -> tuple[str, int]:
         """Stream and sequence of a position. Raises `UnknownPosition`."""

@@ -20,7 +20,6 @@ from services.ledger.players.rating_keeper import RatingKeeper
 from services.ledger.sheet.sheet_api import sheet_routes
 from services.ledger.whists.statement_api import player_routes, statement_routes
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.events.address import TABLE_STREAMS
 from shared.events.keys import MasterKeys
 from shared.projections.versions.live_version import LiveVersion
 from shared.projections.versions.versions import Versions
@@ -28,6 +27,7 @@ from shared.web import application
 from shared.web.auth import READ, Tokens
 from shared.web.service import Service
 from shared.web.settings import Settings
+from tests.partitions import TABLE_STREAMS
 
 
 @pytest.fixture

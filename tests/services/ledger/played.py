@@ -6,7 +6,7 @@ import random
 from functools import reduce
 
 from shared.eventlog.port import EventLog, Stored
-from shared.events.address import Address, new_id, table
+from shared.events.address import MOST, Address, new_id, table
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
@@ -41,7 +41,7 @@ class PlayedTable:
         self._log = log
         self.draw = random.Random(seed)
         self._codec = TableCodec(KEYS)
-        self.address: Address = table(new_id(bytes([partition]) + self.draw.randbytes(17)))
+        self.address: Address = table(new_id(bytes([partition]) + self.draw.randbytes(17), MOST))
         self.id = self.address.id
         self.seats = tuple(f"{seat}-player-{seed if people is None else people}" for seat in range(players))
         self._options = {"convention": "sochi", "terms": {}} | options

@@ -12,7 +12,7 @@ import pytest
 from services.lobby.database import Database
 from services.lobby.table_progress import Progress
 from shared.eventlog.memory import MemoryLog
-from shared.events.address import TABLE_STREAMS
+from tests.partitions import TABLE_STREAMS
 
 
 class Cable:

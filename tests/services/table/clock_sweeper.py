@@ -5,7 +5,7 @@ from __future__ import annotations
 from services.table.clocks.clocks import Clocks
 from services.table.clocks.memory import MemoryClockStore, MemoryRows
 from services.table.clocks.outages import Outages
-from shared.events.address import TABLE_STREAMS
+from tests.partitions import TABLE_STREAMS
 
 APART = 1_000  # milliseconds between rounds: less than an outage
 

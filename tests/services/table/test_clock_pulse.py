@@ -12,9 +12,9 @@ from services.table.clocks.store import Outage
 from services.table.table import deadline, shortest_turn
 from shared.eventlog.port import OutcomeUnknown, Unavailable
 from shared.events import address
-from shared.events.address import TABLE_STREAMS
 from shared.rules.language.game_events import TurnTimedOut
 from shared.rules.pulka import decider as match
+from tests.partitions import TABLE_STREAMS
 from tests.services.table.clock_sweeper import APART, Sweeper
 from tests.services.table.playing import TABLE_ID, Playing
 

@@ -14,10 +14,10 @@ from services.table.openings import Openings
 from services.table.table import Tables, deadline, shortest_turn
 from shared.eventlog.memory import MemoryLog
 from shared.events import address
-from shared.events.address import TABLE_STREAMS
 from shared.events.sealing import TableCodec
 from shared.projections.core import checkpoint
 from shared.projections.core.projection import schema_of
+from tests.partitions import TABLE_STREAMS
 from tests.services.table.clock_sweeper import APART, Sweeper
 from tests.services.table.playing import KEYS, TABLE_ID, Playing
 

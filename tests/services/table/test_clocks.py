@@ -17,7 +17,6 @@ from services.table.table import Tables, deadline, shortest_turn
 from services.table.viewer_stream import Reader
 from shared.eventlog.memory import MemoryLog
 from shared.events import address
-from shared.events.address import TABLE_STREAMS
 from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
@@ -25,6 +24,7 @@ from shared.rules.deal.proposing import PAUSE
 from shared.rules.language.game_events import DealScored, PulkaClosed, TurnTimedOut
 from shared.rules.language.moves import Propose, Seed
 from shared.rules.pulka import decider as match
+from tests.partitions import TABLE_STREAMS
 from tests.services.table.clock_sweeper import APART, Sweeper
 from tests.services.table.misplaying import Misplaying
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing

@@ -14,7 +14,7 @@ from services.table.import_api import NewImport, import_routes
 from services.table.table import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog.memory import MemoryLog
-from shared.events.address import TABLE_STREAMS, Address, new_id
+from shared.events.address import Address, new_id
 from shared.events.catalogue import decode_table_event, encode_event
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, decode, encode, hash_of
 from shared.events.keys import MasterKeys
@@ -26,6 +26,7 @@ from shared.web.auth import OPERATE, PLAY, READ, Tokens
 from shared.web.service import Service
 from shared.web.settings import Settings
 from shared.web.streaming import Streams
+from tests.partitions import TABLE_STREAMS
 from tests.services.table.playing import KEYS
 
 SEATS = tuple(new_id(bytes([seat]) * 17) for seat in range(3))

@@ -22,6 +22,7 @@ from shared.projections.versions.live_version import LiveVersion
 from shared.projections.versions.versions import Versions
 from shared.web.service import CannotStart
 from tests.audit import stranger
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers
@@ -67,7 +68,7 @@ class Club:
                 for data in commits:
                     last.append(recorded := await log.append(address.table(table), data, sequence))
                     sequence = recorded.sequence
-            projector = LiveVersion(log, Books(), address.TABLE_STREAMS, self._dsn, Versions(Books.name, self._namespace))
+            projector = LiveVersion(log, Books(), TABLE_STREAMS, self._dsn, Versions(Books.name, self._namespace))
             await projector.start()
             for recorded in last:
                 assert await projector.at_least.wait(recorded.position)

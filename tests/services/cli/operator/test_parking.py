@@ -16,13 +16,13 @@ from services.ledger.own.own_events import OwnEvents, parking_of
 from services.ledger.own.parked import ParkingChronicle, left_out
 from shared.eventlog.jetstream import open_log
 from shared.events import upcast
-from shared.events.address import TABLE_STREAMS
 from shared.events.commit import SCHEMA
 from shared.events.ledger_events import ParkedSkipped
 from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.projections.versions.versions import Versions
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers

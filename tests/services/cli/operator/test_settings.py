@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from shared.events.address import SIZES
 from shared.web.settings import BadSetting, Settings, describe_settings, masked, read_settings, variable
 
 
@@ -21,6 +22,7 @@ def test_variables_are_read_by_their_type():
 def test_every_field_has_its_variable():
     """A value given for any setting arrives at that setting and at no other."""
     samples = {"nats_durable": "yes", "bots": "no", "port": "1", "log_level": "error", "lobby_url": "http://lobby"}
+    samples |= {"partitions": "16", "partitions_used": "8", "replicas": "3", "stream_bytes": "1024"}
     for field in msgspec.structs.fields(Settings):
         read = read_settings({variable(field.name): samples.get(field.name, "x")})
         changed = [name for name in Settings.__struct_fields__ if getattr(read, name) != getattr(Settings(), name)]
@@ -78,3 +80,18 @@ def test_the_url_of_a_wildcard_address_is_reached_over_loopback():
         "http://[::1]:1",
         "http://host:1",
     ]
+
+
+def test_partitions_are_doublings_of_the_fewest():
+    """What a setting may say is what a log can have, and nought for its default."""
+    for field in ("partitions", "partitions_used"):
+        given = [number for number in range(130) if _is_read(variable(field), str(number))]
+        assert given == [0, *SIZES]
+
+
+def _is_read(name, text):
+    try:
+        read_settings({name: text})
+    except BadSetting:
+        return False
+    return True

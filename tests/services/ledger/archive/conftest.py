@@ -12,8 +12,8 @@ from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from services.ledger.own.own_events import ARCHIVE, OwnEvents
 from shared.eventlog.jetstream import open_log
-from shared.events.address import TABLE_STREAMS
 from shared.projections.versions.live_version import LiveVersion
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.archive.archiver import NEVER
 
 NOW = 1_800_000_000_000

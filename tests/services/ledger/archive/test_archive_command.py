@@ -26,12 +26,12 @@ from services.ledger.players import rating_rows
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog
 from shared.eventlog.port import NotInArchive
-from shared.events.address import TABLE_STREAMS
 from shared.events.commit import hash_of
 from shared.projections.versions.live_version import LiveVersion
 from shared.web.problems import problem_of
 from shared.web.service import CannotBeDone, CannotStart, ServersUnreachable
 from shared.web.settings import Settings
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.views.test_imported import recorded_table
 

@@ -16,12 +16,12 @@ from services.ledger.audit.gathering import NotToBeSigned
 from services.ledger.audit.signing import Checkpoints
 from services.ledger.books import Books
 from services.ledger.desk.readers import Readers
-from shared.events.address import TABLE_STREAMS
 from shared.events.checkpoint_document import leaf_of
 from shared.events.commit import hash_of
 from shared.events.keys import SigningKey
 from shared.projections.core.history import HistoryDiffers
 from shared.projections.versions.rebuild import fingerprint, rebuild
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.archive.conftest import NOW
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.views.test_imported import recorded_table

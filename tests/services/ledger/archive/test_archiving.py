@@ -15,9 +15,9 @@ from services.ledger.archive.whole_log import WholeLog
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from shared.eventlog.memory import MemoryLog
-from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode, hash_of
 from shared.projections.following.projector import Projector
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.archive.conftest import NOW
 from tests.services.ledger.played import BEGAN, PlayedTable
 from tests.services.ledger.views.test_imported import recorded_table

@@ -8,9 +8,9 @@ import asyncpg
 import pytest
 
 from services.ledger.books import Books
-from shared.events.address import TABLE_STREAMS
 from shared.events.commit import decode
 from shared.projections.versions.next_version import NextVersion
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers

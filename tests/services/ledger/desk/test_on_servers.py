@@ -13,10 +13,10 @@ from services.ledger import main
 from services.ledger.books import Books
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.port import STORAGE_FULL
-from shared.events.address import TABLE_STREAMS
 from shared.projections.versions.live_version import LiveVersion
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers

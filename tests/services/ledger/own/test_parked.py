@@ -9,11 +9,11 @@ from services.ledger.books import Books
 from services.ledger.own.own_events import OwnEvents, parking_of
 from services.ledger.own.parked import NotAnswered, ParkingChronicle, left_out, order_about, ordered, parked_tables
 from shared.events import upcast
-from shared.events.address import TABLE_STREAMS
 from shared.events.commit import SCHEMA
 from shared.projections.parking.orders import RETRY, SKIP, Outcome
 from shared.projections.versions.live_version import LiveVersion
 from shared.projections.versions.rebuild import fingerprint, rebuild
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers

@@ -13,9 +13,9 @@ from services.ledger.players.glicko import START_RATING
 from services.ledger.players.pulka_results import PulkaResult
 from services.ledger.views import tables
 from services.ledger.views.tables import Table
-from shared.events.address import TABLE_STREAMS
 from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.web.paging import to_cursor
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.views.test_imported import recorded_table
 from tests.services.ledger.views.test_members import joins, until_auction

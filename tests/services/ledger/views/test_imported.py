@@ -10,10 +10,10 @@ import pytest
 from services.cli.console.settlement_drawing import drawn_since
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
-from shared.events.address import TABLE_STREAMS
 from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.rules.pulka.imported import imported
 from shared.rules.score_files.score_file import score_document
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.played import PlayedTable
 
 pytestmark = pytest.mark.servers

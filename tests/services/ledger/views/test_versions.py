@@ -14,11 +14,11 @@ from services.ledger import main
 from services.ledger.books import Books
 from services.ledger.own.own_events import OwnEvents, versions_of
 from shared.eventlog.jetstream import open_log
-from shared.events.address import TABLE_STREAMS
 from shared.events.ledger_events import VersionSwitched
 from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.web.problems import Problem
 from shared.web.settings import Settings
+from tests.partitions import TABLE_STREAMS
 from tests.services.cli.processes import until_async
 from tests.services.ledger.played import PlayedTable
 

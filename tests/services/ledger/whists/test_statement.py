@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from services.ledger.whists.postings import postings
-from shared.events.address import TABLE_STREAMS
 from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.rules.scoring.settlement import rounded
+from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.audit.test_verify import codes
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.views.test_imported import recorded_table
