@@ -17,7 +17,7 @@ MAX_MESSAGE_BYTES: Final = 256 * 1024  # the largest commit is some 20 KB; a bou
 DUPLICATE_WINDOW_NS: Final = 100_000_000  # the least there is: nothing carries a Nats-Msg-Id, so the window only costs memory
 MAX_SNAPSHOT_BYTES: Final = 16 * 1024  # a part has at most half of it; the rest is for growth
 SNAPSHOTS: Final = "SNAPSHOTS"  # the stream of them; a cache, so what it may forget and lose is no promise
-SNAPSHOT_BYTES: Final = 1024 * 1024 * 1024  # of all snapshots: 100,000 tables; of more the oldest go, and are folded from the log
+SNAPSHOT_PARTS: Final = 256 * 1024  # of all snapshots: a gigabyte or less; of more the oldest go, and are folded from the log
 SNAPSHOT_AGE_NS: Final = 30 * 24 * 3600 * 1_000_000_000  # a table that nobody has touched for a month may take a moment longer
 _NAMESPACE: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")  # what fits into stream names, subjects and schema names alike
 
@@ -67,9 +67,9 @@ def configurations(namespace: Namespace, replicas: int, max_bytes: int | None, p
             "retention": "limits",
             "discard": "old",
             "max_age": SNAPSHOT_AGE_NS,
-            "max_msgs": -1,  # as many as fit
+            "max_msgs": SNAPSHOT_PARTS,
             "max_msgs_per_subject": 1,  # each is put in place of the one before
-            "max_bytes": SNAPSHOT_BYTES if max_bytes is None else min(SNAPSHOT_BYTES, max_bytes),
+            "max_bytes": -1 if max_bytes is None else max_bytes,  # NATS sets a bound aside at once: no small volume has a gigabyte
             "max_msg_size": MAX_SNAPSHOT_BYTES,
             "num_replicas": replicas,
             "duplicate_window": DUPLICATE_WINDOW_NS,
