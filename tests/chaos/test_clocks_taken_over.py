@@ -17,7 +17,7 @@ from services.table.openings import Openings
 from services.table.running_tables import runs
 from services.table.table import Tables
 from shared.eventlog.jetstream import open_log
-from shared.events.address import ENTROPY_BYTES, PARTITIONS, new_id
+from shared.events.address import ENTROPY_BYTES, FEWEST, new_id
 from shared.events.commit import decode
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec
@@ -69,13 +69,13 @@ def test_the_other_instance_ends_the_turns(nats_url, postgres_dsn, namespace, tm
 
 async def _taken_over(nats_url, postgres_dsn, namespace, one, two, how):
     async def shared() -> bool:
-        return [await looked_after(club) for club in (one, two)] == [PARTITIONS / 2] * 2
+        return [await looked_after(club) for club in (one, two)] == [FEWEST / 2] * 2
 
     log = await open_log(nats_url, namespace, durable=True)
     postgres = await asyncpg.connect(postgres_dsn, server_settings={"search_path": schema_of(Openings(None, None, None), namespace)})
     tables = Tables(log, TableCodec(KEYS))
     await until(shared)
-    ids = [new_id(bytes([partition]) + secrets.token_bytes(ENTROPY_BYTES - 1)) for partition in range(PARTITIONS)]
+    ids = [new_id(bytes([partition]) + secrets.token_bytes(ENTROPY_BYTES - 1)) for partition in range(FEWEST)]
     for table_id in ids:
         await tables.open(table_id, OPENING, now_ms(), None)
         await tables.start_deal(table_id, 1, now_ms())
