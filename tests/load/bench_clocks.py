@@ -1,5 +1,5 @@
 """How late turns end: 10,000 tables of 30 s turns that everybody has left, 333 time-outs a second, and as many of which half are played on.
-JSON lines.
+And how long turns wait when one of two instances is killed, or stands still. JSON lines.
 
 The tables are served by one `pulka serve table`, on embedded servers in a temporary folder. This process opens them, evenly over a turn's
 time, and makes the moves at those that are played, straight in the log: to the clocks it is another instance. How late a turn ended is
@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
 import secrets
+import signal
 import sys
 import tempfile
 import time
@@ -25,10 +27,12 @@ import uvloop
 
 from services.cli.embedded import EmbeddedServers
 from services.table.openings import Openings
+from services.table.running_tables import runs
 from services.table.table import Tables
 from shared.eventlog.jetstream import JetStreamLog, open_log
 from shared.eventlog.port import LogError
-from shared.events.address import ENTROPY_BYTES, new_id
+from shared.events import address
+from shared.events.address import ENTROPY_BYTES, FEWEST, new_id
 from shared.events.commit import decode
 from shared.events.keys import MasterKeys
 from shared.events.sealing import TableCodec, name_of
@@ -43,6 +47,8 @@ from tests.partitions import TABLE_STREAMS
 TABLES = 10_000
 TURN_S = 30
 THINKS_S = 10  # seconds between two moves at a table that is played
+ROUNDS = 5  # of each way to end
+POLL_S = 0.02  # seconds between two looks at what other processes do
 SECONDS = 60  # that are measured, once all tables are open
 PLAYERS = ("ann", "ben", "cid")
 KEYS = MasterKeys((("test", bytes.fromhex("5a" * 32)),))  # as the service has them
@@ -161,17 +167,74 @@ async def measure(servers: EmbeddedServers, folder: Path, name: str, count: int,
         await log.close()
 
 
+async def looked_after(postgres: asyncpg.Connection) -> dict[str, set[str]]:
+    """Streams by holder."""
+    found: dict[str, set[str]] = {}
+    for row in await postgres.fetch("SELECT stream, holder FROM clock_lease WHERE holder <> ''"):
+        found.setdefault(row["holder"], set()).add(row["stream"])
+    return found
+
+
+async def take_over(servers: EmbeddedServers, folder: Path) -> None:
+    """Milliseconds from an instance's end until the last of its streams has ended a turn again, each with a table of turns of a second."""
+    namespace = "takeover"
+    terms = {"clock": {"move_s": 1, "cut_s": 1}}
+    log = await open_log(servers.nats_url, namespace, durable=True)
+    tables = Tables(log, TableCodec(KEYS))
+    stays = Club(servers.nats_url, servers.postgres_dsn, namespace, folder, "table")
+    stays.start()
+    schema = schema_of(Openings(None, None, None), namespace)  # type: ignore[arg-type] # its name is all that is asked of it
+    postgres = await asyncpg.connect(servers.postgres_dsn, server_settings={"search_path": schema})
+    addresses = []
+    for partition in range(FEWEST):
+        table_id = new_id(bytes([partition]) + secrets.token_bytes(ENTROPY_BYTES - 1))
+        await tables.open(table_id, msgspec.structs.replace(OPENING, terms=terms), now_ms(), None)
+        await tables.start_deal(table_id, 1, now_ms())
+        await runs(postgres, table_id, 1000)
+        addresses.append(address.table(table_id))
+    for name, sent in (("killed", signal.SIGKILL), ("stopped", signal.SIGSTOP)):
+        took: list[float] = []
+        for _ in range(ROUNDS):
+            (holder,) = await looked_after(postgres)
+            ends = Club(servers.nats_url, servers.postgres_dsn, namespace, folder, "table")
+            ends.start()
+            while len(found := await looked_after(postgres)) < 2 or len(found[holder]) != FEWEST / 2:  # noqa: ASYNC110 - others' rows
+                await asyncio.sleep(POLL_S)
+            await asyncio.sleep(1)  # of the newcomer's first turns
+            mine = [where for where in addresses if where.stream not in found[holder]]
+            os.kill(ends.process.pid, sent)
+            since = now_ms()
+            waiting = set(mine)
+            while waiting:
+                await asyncio.sleep(POLL_S)
+                for where in list(waiting):
+                    head = await log.head(where)
+                    if head is not None and decode(head.data).at > since + 100:  # what was under way when it ended is not taken over
+                        waiting.discard(where)
+            took.append(now_ms() - since)
+            ends.kill()
+            while set(await looked_after(postgres)) != {holder}:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(POLL_S)
+        outages = await postgres.fetchval("SELECT count(*) FROM outage")
+        tell(f"clocks_take_over_{name}", "ms", took, worst=max(took), outages=outages, of="from its end to the last stream's next time-out")
+    stays.kill()
+    await postgres.close()
+    await log.close()
+
+
 def main() -> None:
     """On servers of its own."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--tables", type=int, default=TABLES)
     asked.add_argument("--seconds", type=int, default=SECONDS)
-    asked.add_argument("--only", choices=("abandoned", "half_played"))
+    asked.add_argument("--only", choices=("abandoned", "half_played", "take_over"))
     given = asked.parse_args(sys.argv[1:])
     with tempfile.TemporaryDirectory(prefix="pulka-bench-") as folder, EmbeddedServers(Path(folder) / "home") as servers:
         for name, played in (("abandoned", 0), ("half_played", given.tables // 2)):
             if given.only in {None, name}:
                 uvloop.run(measure(servers, Path(folder), f"clocks_{name}", given.tables, played, given.seconds))
+        if given.only in {None, "take_over"}:
+            uvloop.run(take_over(servers, Path(folder)))
 
 
 if __name__ == "__main__":
