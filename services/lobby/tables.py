@@ -254,10 +254,8 @@ class Tables:
         return await self._transact(table_id, order, ("open", terms), lambda table: open_table(table, order.player, terms))
 
     async def _made_before(self, ids: list[str]) -> str | None:
-        """That one of `ids` under which the command has opened a table while fewer partitions were used; asked at the leaders."""
-        heads = await asyncio.gather(*(self._log.head(address_of(one)) for one in ids))
-        if ids and not any(heads):
-            await self._log.confirm()  # a leader that is cut off may not know it
+        """That one of `ids` under which the command has opened a table while fewer partitions were used."""
+        heads = await asyncio.gather(*(self._log.newest(address_of(one)) for one in ids))  # a leader that is cut off may not know it
         return next((one for one, head in zip(ids, heads, strict=True) if head is not None), None)
 
     async def _agreed(self, own: str, last: str, order: Order) -> str:

@@ -196,6 +196,8 @@ class JetStreamLog:
 
     async def newest(self, address: Address) -> Stored | None:
         """See `EventLog.newest`."""
+        if not self.partitions.know(address):
+            return None
         while True:
             losses = self._connection.losses
             head = await self._reader.head(address)
@@ -209,7 +211,7 @@ class JetStreamLog:
 
     async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:
         """See `EventLog.heads`."""
-        return await self._reader.heads(addresses)
+        return await self._reader.heads([address for address in addresses if self.partitions.know(address)])
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """See `EventLog.read`."""
