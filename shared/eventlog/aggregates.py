@@ -190,7 +190,6 @@ class Aggregates(Generic[S, E]):
             try:
                 return await self._append(folded, request, at, decision)
             except Conflict as conflict:
-                self._check_not_behind(folded, conflict.head)
                 lost, newest = conflict, False
                 folded = await self._caught_up(folded, conflict.head)
         raise lost or AssertionError  # ATTEMPTS is not 0, so that one was lost
@@ -273,32 +272,28 @@ class Aggregates(Generic[S, E]):
             log.warning("snapshot_not_borne_out", aggregate=address.subject, reason=str(wrong))
             return None
 
-    async def _caught_up(self, folded: Folded[S, E], head: Stored | None) -> Folded[S, E]:
-        """`folded` and what the log has since then, at least up to `head`; only that is read."""
-        loaded = folded.loaded
-        if head is None or folded.last is None:
-            return await self._read(loaded.address, head)
-        new = [head] if head.revision == loaded.revision + 1 else await self._log.read(loaded.address, loaded.sequence, head.sequence)
-        return self._remember(self._advance(folded, new))
-
     async def _ask_leader(self, folded: Folded[S, E], *, confirmed: bool = False) -> Folded[S, E]:
         """`folded` itself if it is the leader's newest, else the newest; `confirmed` by a majority, so that a refusal may rest on it."""
-        loaded = folded.loaded
-        head = await (self._log.newest if confirmed else self._log.head)(loaded.address)
+        head = await (self._log.newest if confirmed else self._log.head)(folded.loaded.address)
         ours = folded.last.stored if folded.last else None
-        if head == ours:
-            return folded
-        self._check_not_behind(folded, head)
-        return await self._caught_up(folded, head)
+        return folded if head == ours else await self._caught_up(folded, head)
 
-    def _check_not_behind(self, folded: Folded[S, E], head: Stored | None) -> None:
-        """Refuse a leader that knows less than it acknowledged, or another history; the copy is kept as the witness."""
-        if folded.last is not None and (head is None or head.sequence <= folded.loaded.sequence) and head != folded.last.stored:
-            self._remember(folded)
-            raise BrokenChain(
-                f"the log is behind revision {folded.loaded.revision} of {folded.loaded.address.subject}, which it had",
-                folded.loaded.revision,
-            )
+    async def _caught_up(self, folded: Folded[S, E], head: Stored | None) -> Folded[S, E]:
+        """`folded` and what the log has since then, at least up to `head`; only that is read. Raises `BrokenChain` where the log knows less
+        than it acknowledged, or another history.
+        """
+        loaded = folded.loaded
+        if folded.last is None:
+            return await self._read(loaded.address, head)
+        if _is_behind(folded, head):  # perhaps a leader that is cut off
+            head = await self._log.newest(loaded.address)
+        if head == folded.last.stored:
+            return folded
+        if head is None or _is_behind(folded, head):
+            self._remember(folded)  # as the witness
+            raise BrokenChain(f"the log is behind revision {loaded.revision} of {loaded.address.subject}, which it had", loaded.revision)
+        new = [head] if head.revision == loaded.revision + 1 else await self._log.read(loaded.address, loaded.sequence, head.sequence)
+        return self._remember(self._advance(folded, new))
 
     def _advance(self, folded: Folded[S, E], commits: Sequence[Stored], *, keeps: bool = False) -> Folded[S, E]:
         """Fold stored commits; one that cannot be folded leaves nothing cached. Raises `BrokenChain`."""
@@ -336,3 +331,8 @@ class Aggregates(Generic[S, E]):
 
     def _forget(self, address: Address) -> None:
         self.cache.pop(address)
+
+
+def _is_behind(folded: Folded[S, E], head: Stored | None) -> bool:
+    """Whether `head` is older than what is in hand, or another commit at its place."""
+    return head is None or (head.sequence <= folded.loaded.sequence and (folded.last is None or head != folded.last.stored))
