@@ -5,7 +5,7 @@ RUN_ARGS ?=
 DEMO_ARGS ?= --players 3 --convention sochi --target 4
 TEST_ARGS ?=
 
-.PHONY: setup run demo check test lint bench
+.PHONY: setup run demo check test lint bench simulate
 
 setup:
 	@./deploy/set-up/venv.sh
@@ -31,6 +31,10 @@ check: lint
 # Two workers; a file's tests share a worker, so its servers are started once.
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0 $(TEST_ARGS)
+
+# Worlds of instances that race and fall, on simulated time: ARGS="--seeds 10000 --first 1".
+simulate: setup
+	@exec $(BIN)/python -m tests.simulation $(ARGS)
 
 bench: setup
 	@exec $(BIN)/python deploy/benchmarks/bench.py

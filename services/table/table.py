@@ -310,19 +310,20 @@ class Tables:
     """Commands on tables. Every answer is about what the log has stored; a repeat of a command gives the first answer again."""
 
     def __init__(
-        self, log: EventLog, codec: TableCodec, capacity: int = CAPACITY, *, server_seed: Callable[[], str] = new_server_seed
-    ) -> None:
+        self, log: EventLog, codec: TableCodec, capacity: int = CAPACITY, *,
+        server_seed: Callable[[], str] = new_server_seed, entropy: Callable[[], bytes] | None = None,
+    ) -> None:  # fmt: skip
         self.log = log
         self.codec = codec
         self._server_seed = server_seed
         self._aggregates: Aggregates[Table, Event] = Aggregates(
-            log, codec, initial, fold, books=TableBooks(), capacity=capacity, shared=(Convention,), alone=stands_alone
+            log, codec, initial, fold, books=TableBooks(), capacity=capacity, shared=(Convention,), entropy=entropy, alone=stands_alone
         )
         self.cache = self._aggregates.cache
 
-    async def load(self, table_id: str, *, at_leader: bool = False) -> Loaded[Table]:
-        """The table now, from the cache or the log; `revision` 0 when there is none."""
-        return await self._aggregates.load(address.table(table_id), at_leader=at_leader)
+    async def load(self, table_id: str, *, at_leader: bool = False, confirmed: bool = False) -> Loaded[Table]:
+        """The table now, from the cache or the log; `revision` 0 when there is none. See `Aggregates.load`."""
+        return await self._aggregates.load(address.table(table_id), at_leader=at_leader, confirmed=confirmed)
 
     async def open(self, table_id: str, terms: OpenPulka, now: int, cause: str | None) -> Result:
         """Begin the pulka of a table that the lobby filled; done already counts as done."""

@@ -121,7 +121,7 @@ class Reader:
 
     async def now(self, table_id: str, caller: Caller | None) -> dict[str, Any]:
         """The table's view. Raises 404 `no_such_table`, 410 `archived`, 401 or 403."""
-        loaded = await self._tables.load(table_id, at_leader=True)
+        loaded = await self._newest(table_id, 1)
         if not loaded.revision:
             await self._require_table(table_id)
         _require_history(loaded)
@@ -144,7 +144,7 @@ class Reader:
         A pulka that is over ends the stream with a frame that says so: nothing is played there any more. Raises 404, 410, 401, 403, and
         400 for a cursor beyond what this viewer may see, all before the first frame.
         """
-        head = await self._tables.load(table_id, at_leader=True)
+        head = await self._newest(table_id, max(1, cursor or 0))
         if not head.revision:
             await self._require_table(table_id)
         _require_history(head)
@@ -250,9 +250,14 @@ class Reader:
         commit = decode(stored.data)
         return fold(table, commit, self._tables.codec.open(commit))
 
+    async def _newest(self, table_id: str, expected: int) -> Loaded[Table]:
+        """The table at the leader, or, if that does not know revision `expected`, as a majority knows it: a refusal will rest on it."""
+        loaded = await self._tables.load(table_id, at_leader=True)
+        return loaded if loaded.revision >= expected else await self._tables.load(table_id, confirmed=True)
+
     async def _require_table(self, table_id: str) -> None:
         """A table that the lobby opened is there before its pulka begins."""
-        if await self._tables.log.head(address.Address("lobby", "table", table_id)) is None:
+        if await self._tables.log.newest(address.Address("lobby", "table", table_id)) is None:
             raise Problem(404, "no_such_table", f"There is no table {table_id}.")
 
 

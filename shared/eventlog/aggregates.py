@@ -120,11 +120,13 @@ class Aggregates(Generic[S, E]):
         self._lanes: dict[Address, _Lane] = {}
         self._under_way: set[asyncio.Task[Committed[S, E] | RefusedAt | Nothing[S]]] = set()
 
-    async def load(self, address: Address, *, at_leader: bool = False) -> Loaded[S]:
-        """The aggregate as this instance knows it, or, `at_leader`, as the log's leader does. Raises `Unavailable`, `BrokenChain`."""
+    async def load(self, address: Address, *, at_leader: bool = False, confirmed: bool = False) -> Loaded[S]:
+        """The aggregate as this instance knows it; `at_leader`, as the log's leader does; `confirmed`, as a majority does, so that a
+        refusal may rest on it. Raises `Unavailable`, `BrokenChain`.
+        """
         folded = self.cache.get(address) or await self._read(address)
-        if at_leader:
-            folded = await self._ask_leader(folded)
+        if at_leader or confirmed:
+            folded = await self._ask_leader(folded, confirmed=confirmed)
         return folded.loaded
 
     async def transact(self, address: Address, request: Request, decide: Decide[S, E]) -> Committed[S, E] | RefusedAt | Nothing[S]:

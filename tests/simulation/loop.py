@@ -32,6 +32,8 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._planned: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._count = 0
         self._dead: set[str] = set()
+        self._buried: list[asyncio.Handle] = []  # steps that the dead would have made
+        self._tasks: list[asyncio.Task[Any]] = []
         self.steps = 0
         self.wrong: list[dict[str, Any]] = []  # what nobody has caught
 
@@ -45,7 +47,7 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
 
     def run(self, main: Coroutine[Any, Any, T], steps: int) -> T:
         """The result of `main`, after `steps` steps at most. Raises `Stuck`."""
-        asyncio.events._set_running_loop(self)  # noqa: SLF001 - as a loop has to
+        asyncio.events._set_running_loop(self)
         try:
             task = self.create_task(main)
             while not task.done():
@@ -54,7 +56,20 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
                     raise Stuck(f"not over after {steps} steps")
             return task.result()
         finally:
-            asyncio.events._set_running_loop(None)  # noqa: SLF001 - see above
+            asyncio.events._set_running_loop(None)
+
+    def end(self) -> None:
+        """The end of the world: every task is cancelled, those of the dead too, so that Python finds nothing half done."""
+        self._dead.clear()
+        self._ready += self._buried
+        waiting = [task for task in self._tasks if not task.done()]
+        for task in waiting:
+            task.cancel()
+
+        async def ended() -> None:
+            await asyncio.gather(*waiting, return_exceptions=True)
+
+        self.run(ended(), self.steps + 100_000)
 
     def _step(self) -> None:
         while self._planned and (not self._ready or self._planned[0][0] <= self._now):
@@ -66,8 +81,10 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
             raise Stuck("nothing is ready and nothing is planned")
         handle = self._ready.pop(self._lot.randrange(len(self._ready)))
         self.steps += 1
-        if not handle.cancelled() and handle._context.get(PART, "world") not in self._dead:  # noqa: SLF001 - whose step it is
-            handle._run()  # noqa: SLF001 - as a loop has to
+        if handle._context.get(PART, "world") in self._dead:
+            self._buried.append(handle)
+        elif not handle.cancelled():
+            handle._run()
 
     # ---- what asyncio asks of a loop -------------------------------------------------------------------------------------
 
@@ -77,14 +94,18 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
         self._ready.append(handle)
         return handle
 
-    def call_at(self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None) -> asyncio.TimerHandle:  # type: ignore[override]
+    def call_at(
+        self, when: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle:  # type: ignore[override]
         """Planned for a time."""
         timer = asyncio.TimerHandle(when, callback, args, self, context)
         self._count += 1
         heapq.heappush(self._planned, (when, self._count, timer))
         return timer
 
-    def call_later(self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None) -> asyncio.TimerHandle:  # type: ignore[override]
+    def call_later(
+        self, delay: float, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
+    ) -> asyncio.TimerHandle:  # type: ignore[override]
         """Planned for a time from now."""
         return self.call_at(self._now + delay, callback, *args, context=context)
 
@@ -94,9 +115,11 @@ class SimulatedLoop(asyncio.AbstractEventLoop):
 
     def create_task(self, coro: Any, *, name: str | None = None, context: contextvars.Context | None = None) -> asyncio.Task[Any]:  # type: ignore[override]
         """A task of this loop."""
-        return asyncio.Task(coro, loop=self, name=name, context=context)
+        task = asyncio.Task(coro, loop=self, name=name, context=context)
+        self._tasks.append(task)
+        return task
 
-    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
+    def run_in_executor(self, _executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:  # type: ignore[override]
         """At once: a thread would be a second order of steps."""
         done = self.create_future()
         try:

@@ -48,9 +48,9 @@ class Clocks:
     `steady` counts seconds and is never set; `outages` learns what turns get back.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - two that say what time it is and who one is, for simulations, besides what it works on
         self, tables: Tables, store: ClockStore, streams: Sequence[str], clock: Callable[[], int], made: Callable[[Result], None],
-        steady: Callable[[], float] = time.monotonic, outages: Outages | None = None,
+        steady: Callable[[], float] = time.monotonic, outages: Outages | None = None, *, holder: str = "",
     ) -> None:  # fmt: skip
         self._log = tables.log
         self._store = store
@@ -58,7 +58,7 @@ class Clocks:
         self._clock = clock
         self._steady = steady
         self._outages = outages or Outages()
-        self._holder = new_holder()
+        self._holder = holder or new_holder()
         self._pulse = Pulse(self._holder, self._streams, steady)
         self._standing = Standing(self._holder, self._streams, steady)
         self._looks = Looks(tables, clock, self._outages, made, self._pulse.not_stored)

@@ -96,7 +96,7 @@ class Pulse:
             if watch.last < 0:
                 continue
             at, was, until = now - round((steady - watch.last) * 1000), _beat(beats, stream), 0
-            if was is not None and was.at - at > OUTAGE:
+            if was is not None and was.at - now > OUTAGE:  # in the future; later than what this instance has heard may be true
                 if was.holder == self._holder or self._stands(stream, was, steady):
                     raise WentBack
             elif was is not None:
