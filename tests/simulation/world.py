@@ -66,7 +66,7 @@ class Instance:
         self.next_deals = NextDeals(self.tables, world.now)
         self.reader = Reader(self.tables, PublicCodec(KEYS), world.now, outages.credit)
         store = MemoryClockStore(world.rows)
-        self.clocks = Clocks(self.tables, store, (WHERE.stream,), world.now, self.next_deals.after, world.loop.time, outages, name)
+        self.clocks = Clocks(self.tables, store, (WHERE.stream,), world.now, self.next_deals.after, world.loop.time, outages, holder=name)
 
     async def call(self, work: Coroutine[Any, Any, Any]) -> Any:
         """What `work` comes to as a step of this instance, as far as somebody outside hears of it within his patience."""
