@@ -15,6 +15,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Final
 
 import structlog
@@ -25,7 +26,7 @@ from services.table.clocks.outages import Outages
 from services.table.clocks.pulse import Pulse, WentBack
 from services.table.clocks.schedule import Entry, Schedule
 from services.table.clocks.shares import Standing
-from services.table.clocks.store import ClockStore, Running
+from services.table.clocks.store import AT_A_TIME, ClockStore, Running
 from services.table.table import Result, Tables
 from shared.eventlog.port import LogError, Stored
 from shared.events import address
@@ -37,6 +38,7 @@ log = structlog.get_logger(__name__)
 
 SWEEP: Final = 0.25  # seconds between sweeps, and between looks at the leases: a turn may last that much longer than agreed
 BEAT: Final = 1.0  # seconds between two questions to a stream's leader, and between two signs of life
+GIVE_BACK: Final = 0.5  # seconds that a stop takes to give back what is held; Postgres takes milliseconds
 RETRY: Final = 1.0  # seconds before Postgres is asked again
 AT_ONCE: Final = 8  # tables of one stream that are folded or written at once: some thousand a second, and moves get their turn in between
 IN_HAND: Final = 256  # tables of one stream that are looked at together: one question to the log
@@ -67,12 +69,14 @@ class Clocks:
         self._found: dict[str, Running] = {}  # what is to be written down, by table
         self._over: set[str] = set()
         self._beat_at = float("-inf")  # the last sign of life, by the steady clock
+        self._counted_at = float("-inf")
         self._at_once = {stream: asyncio.Semaphore(AT_ONCE) for stream in self._streams}
         self._in_hand: Counter[str] = Counter()  # tables that are being looked at, by stream
         self._sweeping: set[asyncio.Task[None]] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._trouble = "stopped"  # why the store is not asked now; empty: it is
         self._defect = ""
+        self._stopping = False
 
     # ---- its life ------------------------------------------------------------------------------------------------------
 
@@ -96,15 +100,17 @@ class Clocks:
 
     async def stop(self) -> None:
         """End after the commits in hand; another instance takes over at once."""
+        self._stopping = True
         ending = [*self._tasks, *self._sweeping]
         for task in ending:
             task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
         if not self._trouble:
             try:
-                await self._note()
-                await self._store.release(self._held)
-                await self._store.leave(self._holder)
+                async with asyncio.timeout(GIVE_BACK):
+                    await self._note()
+                    await self._store.release(self._held)
+                    await self._store.leave(self._holder)
             except PASSING as wrong:
                 log.warning(
                     "clocks_not_given_back", reason=classify(wrong), kind=type(wrong).__name__
@@ -130,6 +136,7 @@ class Clocks:
         await asyncio.gather(*(self._ask(stream) for stream in self._streams))
         await self._attend()
         await self._sweep_all()
+        self._count()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """A part that ends unforeseen is a defect of ours; `/health` must not go on saying that it sweeps."""
@@ -161,6 +168,7 @@ class Clocks:
     async def _sweep_on(self) -> None:
         while True:
             self._sweep()
+            self._count()
             await asyncio.sleep(SWEEP)
 
     # ---- the heartbeat -------------------------------------------------------------------------------------------------
@@ -183,8 +191,9 @@ class Clocks:
             await self._note()
             self._beat_at = self._steady()
         await self._share()
-        if self._held:
-            self._begin_with(await self._store.tables(list(self._held), fresh=True))
+        if self._held and (fresh := await self._store.tables(list(self._held), fresh=True)):
+            self._schedule.add(fresh)
+            await self._store.note(self._held, fresh, ())
         self._trouble = ""
 
     async def _beat(self) -> None:
@@ -228,26 +237,16 @@ class Clocks:
             if lease is not None:
                 self._held[lease.stream] = lease.epoch
                 self._schedule.hold(lease.stream)
-                self._begin_with(await self._store.tables([lease.stream]))
+                self._schedule.add(await self._store.tables([lease.stream]))
                 log.info("clocks_taken", stream=lease.stream, epoch=lease.epoch, of=seen.holder)
         for holder in dead:
             await self._store.leave(holder)
         figures.STREAMS.set(len(self._held))
 
-    def _begin_with(self, rows: Sequence[Running]) -> None:
-        """Tables that are new here; written down once, so that they are not fresh any more."""
-        self._schedule.add(rows)
-        for row in rows:
-            self._found.setdefault(row.table_id, row)
-
     async def _note(self) -> None:
-        """What was found since, for whoever takes over; what cannot be written now is written the next time."""
-        now = self._clock()
-        entries = list(self._schedule.entries())
-        figures.TABLES.set(len(entries))
-        figures.OVERDUE.set(sum(1 for entry in entries if 0 < entry.ends_at <= now))
-        found, over = self._found, self._over
-        self._found, self._over = {}, set()
+        """What was found since, for whoever takes over; what is too much now, or cannot be written, is written the next time."""
+        found, over = dict(islice(self._found.items(), AT_A_TIME)), self._over
+        self._found, self._over = dict(islice(self._found.items(), AT_A_TIME, None)), set()
         try:
             if found or over:
                 await self._store.note(self._held, list(found.values()), over)
@@ -257,7 +256,8 @@ class Clocks:
 
     def _drop(self, stream: str) -> None:
         self._held.pop(stream, None)
-        self._schedule.drop(stream)
+        for table_id in self._schedule.drop(stream):
+            self._looks.skew.forget(table_id)
         self._found = {table_id: row for table_id, row in self._found.items() if row.stream != stream}
         figures.STREAMS.set(len(self._held))
 
@@ -280,9 +280,19 @@ class Clocks:
                 began = True
         return began
 
+    def _count(self) -> None:
+        """For `/metrics`, once a second."""
+        if self._steady() - self._counted_at >= BEAT:
+            now, entries = self._clock(), list(self._schedule.entries())
+            figures.TABLES.set(len(entries))
+            figures.OVERDUE.set(sum(1 for entry in entries if 0 < entry.ends_at <= now))
+            self._counted_at = self._steady()
+
     def _swept(self, task: asyncio.Task[None]) -> None:
         self._sweeping.discard(task)
         self._ended(task)
+        if not task.cancelled() and not self._stopping:
+            self._sweep()  # what was too much to be looked at together
 
     async def _sweep_all(self) -> None:
         while self._sweep() or self._sweeping:
@@ -299,10 +309,12 @@ class Clocks:
         await asyncio.gather(*(self._look(entry, heads.get(address.table(entry.table_id))) for entry in due))
 
     async def _look(self, entry: Entry, head: Stored | None) -> None:
+        before = (entry.revision, entry.ends_at)
         try:
-            before = (entry.revision, entry.ends_at)
             async with self._at_once[entry.stream]:
                 again = await self._looks.look(entry, head)
+        except Exception as defect:  # noqa: BLE001 - a defect met at one table; its text may hold a card
+            again = self._looks.defect(entry, defect)
         finally:
             self._in_hand[entry.stream] -= 1
         if again is None:

@@ -93,6 +93,11 @@ class Looks:
             self._tell_broken(entry, type(defect).__name__)  # its text may hold a card
         return self._clock() + AFTER_TROUBLE
 
+    def defect(self, entry: Entry, wrong: Exception) -> int:
+        """What nobody foresaw stops this table's clock for a moment, and is told. Returns when to look again."""
+        self._tell_broken(entry, type(wrong).__name__)
+        return self._clock() + AFTER_TROUBLE
+
     def _glance(self, entry: Entry, head: Stored) -> int | None:
         """When to look again, if the last commit is as it was, or so young that no turn can be over."""
         now = self._clock()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import msgspec
 
 from services.table.clocks.outages import LATEST
-from services.table.clocks.store import NOBODY, Beat, Instance, Lease, Outage, Running, Silence
+from services.table.clocks.store import AT_A_TIME, NOBODY, Beat, Instance, Lease, Outage, Running, Silence
 
 
 class MemoryRows:
@@ -115,7 +115,8 @@ class MemoryClockStore:
     async def tables(self, streams: Collection[str], *, fresh: bool = False) -> list[Running]:
         """See `ClockStore.tables`."""
         self._check()
-        return [row for row in self.rows.tables.values() if row.stream in streams and (not fresh or row.table_id in self.rows.fresh)]
+        found = [row for row in self.rows.tables.values() if row.stream in streams]
+        return [row for row in found if row.table_id in self.rows.fresh][:AT_A_TIME] if fresh else found
 
     async def note(self, held: Mapping[str, int], found: Sequence[Running], over: Collection[str]) -> None:
         """See `ClockStore.note`."""

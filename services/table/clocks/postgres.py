@@ -9,7 +9,7 @@ import asyncpg
 import msgspec
 
 from services.table.clocks.outages import LATEST
-from services.table.clocks.store import Beat, Instance, Lease, Outage, Running, Silence
+from services.table.clocks.store import AT_A_TIME, Beat, Instance, Lease, Outage, Running, Silence
 from shared.projections.core import checkpoint
 from shared.projections.core.projection import Connection
 
@@ -58,6 +58,7 @@ _TABLES = """
 SELECT r.table_id, r.shortest, r.revision, r.ends_at FROM running_table r
 WHERE 'TABLE_' || split_part(r.table_id, '-', 1) = ANY($1)
 """
+_FRESH = f" AND NOT r.known LIMIT {AT_A_TIME}"
 # The lease rows are locked, so that whoever takes one over reads what was noted before, and nothing is noted after.
 _MINE = """
 WITH mine AS MATERIALIZED (
@@ -162,7 +163,7 @@ class PostgresClockStore:
 
     async def tables(self, streams: Collection[str], *, fresh: bool = False) -> list[Running]:
         """See `ClockStore.tables`."""
-        rows = await self._connection.fetch(_TABLES + (" AND NOT r.known" if fresh else ""), list(streams))
+        rows = await self._connection.fetch(_TABLES + (_FRESH if fresh else ""), list(streams))
         return [Running(*row) for row in rows]
 
     async def note(self, held: Mapping[str, int], found: Sequence[Running], over: Collection[str]) -> None:

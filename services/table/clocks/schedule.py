@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import msgspec
 
 from services.table.clocks.store import Running
+
+LONG_AGO: Final = 1 << 62  # milliseconds: tables that are new here are due at once, those whose turn ends soonest first
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -64,22 +67,18 @@ class Schedule:
         self._tables.setdefault(stream, {})
         self._heaps.setdefault(stream, [])
 
-    def drop(self, stream: str) -> None:
-        """Another looks after this stream now."""
-        self._tables.pop(stream, None)
+    def drop(self, stream: str) -> Iterable[str]:
+        """Another looks after this stream now. Returns its tables."""
         self._heaps.pop(stream, None)
+        return self._tables.pop(stream, {})
 
-    def add(self, rows: Iterable[Running]) -> list[Entry]:
-        """Look at these tables at once; those that are known already stay as they are. Returns the new ones."""
-        new: list[Entry] = []
+    def add(self, rows: Iterable[Running]) -> None:
+        """Look at these tables at once; those that are here already stay as they are."""
         for row in rows:
             tables = self._tables.get(row.stream)
             if tables is not None and row.table_id not in tables:
                 entry = tables[row.table_id] = Entry(row.table_id, row.stream, row.shortest, row.revision, row.ends_at)
-                heapq.heappush(self._heaps[row.stream], (row.ends_at and 1, row.table_id))
-                entry.again = row.ends_at and 1
-                new.append(entry)
-        return new
+                self.put(entry, row.ends_at - LONG_AGO)
 
     def put(self, entry: Entry, again: int) -> None:
         """Look at a table again at `again`, milliseconds since 1970."""

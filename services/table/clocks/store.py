@@ -14,6 +14,7 @@ import msgspec
 from shared.events import address
 
 NOBODY: Final = ""  # holder of a lease that was given back
+AT_A_TIME: Final = 2_000  # rows that are read or written at a time: some 30 ms, and the heartbeat waits that long
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -129,7 +130,7 @@ class ClockStore(Protocol):
     # ---- which tables run ----------------------------------------------------------------------------------------------
 
     async def tables(self, streams: Collection[str], *, fresh: bool = False) -> list[Running]:
-        """The running tables of `streams`; `fresh`: only those that no holder has noted yet."""
+        """The running tables of `streams`; `fresh`: only those that no holder has noted yet, and at most `AT_A_TIME`."""
         ...
 
     async def note(self, held: Mapping[str, int], found: Sequence[Running], over: Collection[str]) -> None:

@@ -1,13 +1,14 @@
 """What every store of the clocks promises. Each adapter's tests inherit this class and bring a `world`.
 
-`world.store` and `world.other` are two clients of the same rows; `await world.runs(table_id, shortest)` is what an opening pulka does.
+`world.store` and `world.other` are two clients of the same rows; `await world.runs(table_id, shortest)` is what an opening pulka
+does, and `runs_all` does it for many.
 """
 
 from __future__ import annotations
 
 import asyncio
 
-from services.table.clocks.store import NOBODY, Beat, Instance, Lease, Outage, Running, Silence
+from services.table.clocks.store import AT_A_TIME, NOBODY, Beat, Instance, Lease, Outage, Running, Silence
 from shared.events import address
 
 
@@ -128,6 +129,17 @@ class ClockStoreContract:
         await world.runs(table_in(1), 5_000)
         assert [row.table_id for row in await world.other.tables(["TABLE_1"], fresh=True)] == [table_in(1, "b")]
         assert Running(table_in(1), 5_000, 12, 34_000) in await world.other.tables(["TABLE_1"])
+
+    async def test_fresh_tables_come_in_parts(self, world):
+        """So that no statement grows with what has gathered; the whole is told of a stream that is taken over."""
+        lease = await world.store.take("one", Lease("TABLE_1", NOBODY, 0))
+        ids = [f"1-{number:026}" for number in range(AT_A_TIME + 5)]
+        await world.runs_all(ids, 5_000)
+        first = await world.store.tables(["TABLE_1"], fresh=True)
+        assert (len(first), len(await world.store.tables(["TABLE_1"]))) == (AT_A_TIME, AT_A_TIME + 5)
+        await world.store.note({"TABLE_1": lease.epoch}, first, [])
+        rest = await world.store.tables(["TABLE_1"], fresh=True)
+        assert {row.table_id for row in [*first, *rest]} == set(ids)
 
     async def test_a_table_that_is_over_goes(self, world):
         """Of a stream that is held; what was found there meanwhile makes no new row."""

@@ -37,8 +37,8 @@ RETURNING holder
 class World:
     """Two clients of the same rows."""
 
-    def __init__(self, store, other, runs):
-        self.store, self.other, self.runs = store, other, runs
+    def __init__(self, store, other, runs, runs_all):
+        self.store, self.other, self.runs, self.runs_all = store, other, runs, runs_all
 
 
 class TestMemory(ClockStoreContract):
@@ -51,7 +51,11 @@ class TestMemory(ClockStoreContract):
         async def runs(table_id, shortest):
             rows.runs(table_id, shortest)
 
-        return World(MemoryClockStore(rows), MemoryClockStore(rows), runs)
+        async def runs_all(ids, shortest):
+            for table_id in ids:
+                rows.runs(table_id, shortest)
+
+        return World(MemoryClockStore(rows), MemoryClockStore(rows), runs, runs_all)
 
     async def test_time_is_its_own(self):
         """The store's clock is the one that it was given."""
@@ -84,7 +88,11 @@ class TestPostgres(ClockStoreContract):
         async def runs(table_id, shortest):
             await running_tables.runs(connection, table_id, shortest)
 
-        return World(*stores, runs)
+        async def runs_all(ids, shortest):
+            insert = "INSERT INTO running_table (table_id, shortest, look_at, revision, ends_at) SELECT unnest($1::text[]), $2, 0, 0, 0"
+            await connection.execute(insert, ids, shortest)
+
+        return World(*stores, runs, runs_all)
 
     async def test_time_is_that_of_the_server(self, world):
         """Milliseconds since 1970, by the server's clock, which here is this machine's."""

@@ -11,8 +11,9 @@ from services.table.clocks.memory import MemoryRows
 from services.table.clocks.outages import Outages
 from services.table.clocks.postgres import PostgresClockStore
 from services.table.clocks.pulse import OUTAGE
+from services.table.clocks.schedule import Schedule
 from services.table.clocks.skew import Skew
-from services.table.clocks.store import Outage
+from services.table.clocks.store import Outage, Running
 from services.table.table import Tables, deadline, shortest_turn
 from services.table.viewer_stream import Reader
 from shared.eventlog.memory import MemoryLog
@@ -238,6 +239,34 @@ async def test_a_table_that_cannot_be_read_stops_no_other_clock(playing, rows):
     table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
     (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
     assert done.loaded.address == address.table(TABLE_ID)
+
+
+async def test_what_nobody_foresaw_at_one_table_stops_no_other_clock(playing, rows, monkeypatch):
+    """It is told by its kind, and looked at again; the others end their turns."""
+    other = TABLE_ID[:-1] + "q"
+    rows.runs(other, 5_000)
+    table, sweeper = await playing.table(), Sweeper(playing.tables, rows)
+    load = playing.tables.load
+
+    async def failing(table_id, **options):
+        if table_id == other:
+            raise RuntimeError("a defect")
+        return await load(table_id, **options)
+
+    monkeypatch.setattr(playing.tables, "load", failing)
+    (done,) = await sweeper.sweep_on(table.turn_began, deadline(table))
+    assert done.loaded.address == address.table(TABLE_ID)
+    assert sweeper.clocks.state == "sweeping"
+
+
+def test_who_takes_over_looks_first_at_what_is_due():
+    """Of many tables at once those whose turn ended first, and all of them at once."""
+    schedule = Schedule()
+    schedule.hold(STREAM)
+    ids = [f"0-{letter * 26}" for letter in "abcd"]
+    schedule.add([Running(table_id, 5_000, 7, ends) for table_id, ends in zip(ids, (40, 0, 20, 30), strict=True)])
+    assert [entry.table_id[2] for entry in schedule.due(STREAM, 0, 3)] == ["b", "c", "d"]
+    assert [entry.table_id[2] for entry in schedule.due(STREAM, 0, 3)] == ["a"]
 
 
 @pytest.mark.parametrize("garbage", [b"{", b'{"x":' + b"[" * 100_000], ids=["cut off", "brackets without end"])
