@@ -26,7 +26,7 @@ from services.table.clocks.outages import Outages
 from services.table.clocks.pulse import Pulse, WentBack
 from services.table.clocks.schedule import Entry, Schedule
 from services.table.clocks.shares import Standing
-from services.table.clocks.store import AT_A_TIME, ClockStore, Running
+from services.table.clocks.store import AT_A_TIME, ClockStore, Running, Silence
 from services.table.table import Result, Tables
 from shared.eventlog.port import LogError, Stored
 from shared.events import address
@@ -112,9 +112,7 @@ class Clocks:
                     await self._store.release(self._held)
                     await self._store.leave(self._holder)
             except PASSING as wrong:
-                log.warning(
-                    "clocks_not_given_back", reason=classify(wrong), kind=type(wrong).__name__
-                )  # they are taken when they stand still
+                log.warning("clocks_not_given_back", reason=classify(wrong), kind=type(wrong).__name__)  # others take them in three seconds
         await self._store.close()
         for stream in list(self._held):
             self._drop(stream)
@@ -201,15 +199,11 @@ class Clocks:
         for stream in set(self._held) - kept:
             log.warning("clocks_lost", stream=stream)
             self._drop(stream)
-        beats, now = await self._store.beats(), self._clock()
-        try:
-            silences = self._pulse.silences(beats, now)
-        except WentBack:  # a clock was ahead: what it wrote down counts for nothing, and each turn is measured anew
-            log.warning("clock_went_back", was=max(beat.at for beat in beats.values()), now=now)
-            await self._store.strike(now)
-            await self._store.beat(self._holder, self._pulse.back(beats, now))
-            self._schedule.anew()
-            silences = self._pulse.silences(await self._store.beats(), now)
+        silences = await self._silences()
+        if silences is None:
+            silences = await self._silences()
+            if silences is None:  # another clock is ahead just now
+                return
         moved = await self._store.beat(self._holder, silences) if silences else frozenset()
         for one in silences:
             if one.until and one.stream in moved:
@@ -218,6 +212,18 @@ class Clocks:
         self._outages.learn(await self._store.outages())
         self._pulse.settle(moved)
         self._looks.skew.compare(self._clock(), await self._store.time())
+
+    async def _silences(self) -> list[Silence] | None:
+        """What is to be written down; `None` after a clock was ahead: what it wrote down counts for nothing, each turn is measured anew."""
+        beats, now = await self._store.beats(), self._clock()
+        try:
+            return self._pulse.silences(beats, now)
+        except WentBack:
+            log.warning("clock_went_back", was=max(beat.at for beat in beats.values()), now=now)
+            await self._store.strike(now)
+            await self._store.beat(self._holder, self._pulse.back(beats, now))
+            self._schedule.anew()
+            return None
 
     async def _share(self) -> None:
         leases, instances = await self._store.standing()

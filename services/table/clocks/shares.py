@@ -50,10 +50,17 @@ class Standstill(Generic[_Row]):
     def __init__(self, steady: Callable[[], float]) -> None:
         self._steady = steady
         self._since: dict[str, tuple[_Row, float]] = {}
+        self._read_at = float("-inf")
 
     def dead(self, rows: Mapping[str, _Row]) -> set[str]:
-        """The names of those among `rows`, by name, that have stood still; told anew with each reading."""
+        """The names of those among `rows`, by name, that have stood still; told anew with each reading.
+
+        After a time without readings nobody is dead: the rows may have been away for all, or this instance stood still itself.
+        """
         now = self._steady()
+        if now - self._read_at > LEASE_S:
+            self._since.clear()
+        self._read_at = now
         for name, row in rows.items():
             if name not in self._since or self._since[name][0] != row:
                 self._since[name] = (row, now)

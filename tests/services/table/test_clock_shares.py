@@ -108,6 +108,16 @@ class Shares:
         assert LEASE_S - 1 <= step / 4 <= 3  # what it saw last is up to a second old
         assert await stays.store.outages() == []
 
+    async def test_rows_that_were_away_for_all_make_nobody_dead(self, world, tables):
+        """Whoever reads them again first takes nothing from the others."""
+        first, second = Sweeper(tables, await world.new_store()), Sweeper(tables, await world.new_store())
+        now = await rounds([first, second], BEGAN, 4)
+        for later in (10_000, 10_250, 10_500):
+            await first.sweep(now + later)
+        assert held([first, second]) == [4, 4]
+        await second.sweep(now + 10_500)
+        assert held([first, second]) == [4, 4]
+
     async def test_one_who_was_stopped_and_overtaken_does_nothing(self, world):
         """It goes on and finds another epoch: it drops what it had, and ends no turn on old knowledge."""
         playing = await Playing(terms={"clock": {"move_s": 30, "cut_s": 5}}).open()

@@ -10,7 +10,6 @@ from services.table.clocks.clocks import WAITS, Clocks
 from services.table.clocks.memory import MemoryRows
 from services.table.clocks.outages import Outages
 from services.table.clocks.postgres import PostgresClockStore
-from services.table.clocks.pulse import OUTAGE
 from services.table.clocks.schedule import Schedule
 from services.table.clocks.skew import Skew
 from services.table.clocks.store import Outage, Running
@@ -163,17 +162,15 @@ async def test_a_clock_that_was_ahead_leaves_no_outage_behind(playing, rows):
 
 
 async def test_a_lease_in_the_future_dies_with_its_holder(playing, rows):
-    """F24: an instance whose clock was ahead has ended; the next one waits only for an outage's time, and measures the turn anew."""
+    """F24: an instance whose clock was ahead has ended; the next one waits only for a lease's time, and measures the turn anew."""
     table = await playing.table()
     gone, next_one = Sweeper(playing.tables, rows), Sweeper(playing.tables, rows)
     (done,) = await gone.sweep(table.turn_began + 3_600_000)
     assert await next_one.sweep(table.turn_began) == []
     assert next_one.clocks.state == "standby"
-    next_one.steady += OUTAGE / 1000 + 0.1
-    await next_one.sweep(table.turn_began + OUTAGE)
+    assert await next_one.sweep_on(table.turn_began + APART, table.turn_began + 2 * APART) == []
     assert next_one.clocks.state == "sweeping"
-    ends = table.turn_began + OUTAGE + 30_000
-    (late,) = await next_one.sweep_on(table.turn_began + OUTAGE + APART, ends)
+    (late,) = await next_one.sweep_on(table.turn_began + 3 * APART, table.turn_began + 2 * APART + 30_000)
     assert late.events[0] == TurnTimedOut(match.to_act(done.loaded.state.pulka), deadline(done.loaded.state))
 
 
