@@ -96,7 +96,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         try:
             msgspec.convert({field.name: given[field.name]}, Settings, strict=False)
         except msgspec.ValidationError as wrong:
-            reason = str(wrong).split(" - at ")[0]
+            reason = str(wrong).split(" - at ")[0].replace("Invalid enum value", "none of its values (`pulka settings` has them):")
             raise BadSetting(f"{name}: {reason}") from None
     return msgspec.convert(given, Settings, strict=False)
 

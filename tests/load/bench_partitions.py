@@ -112,7 +112,7 @@ async def run(rounds: int) -> None:
             await tables_opened(servers.nats_url, rounds)
         with Cluster(Path(folder)) as cluster:
             added = [await copies_added(cluster, number) for number in range(rounds)]
-        tell("copies_added", "s", [took for took, _ in added], streams=17, writers=WRITERS)
+        tell("copies_added", "s", [took for took, _ in added], streams=18, writers=WRITERS)
         tell("longest_append_meanwhile", "s", [longest for _, longest in added], writers=WRITERS)
 
 

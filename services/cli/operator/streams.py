@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from services.cli.console.logs import log_to
+from services.cli.console.plural import counted
 from services.cli.operator.connections import connections
 from shared.eventlog.connection import Connection
 from shared.eventlog.port import LogError, NotPermitted
@@ -163,7 +164,7 @@ def _show(survey: Survey) -> None:
 def _in_a_line(survey: Survey, *, differs: bool) -> str:
     word = "not as it should be: `pulka streams apply` changes that" if differs else "as it should be"
     there, known, used = survey.there, survey.partitions.known, survey.partitions.used
-    return f"{survey.nodes} nodes; {there} partitions are there, {known} known, {used} used; {word}"
+    return f"{counted(survey.nodes, 'node')}; {there} partitions are there, {known} known, {used} used; {word}"
 
 
 def _limit(room: int | None) -> str:

@@ -47,7 +47,7 @@ def begun(nats_urls, namespace):
 def test_what_is_and_what_should_be(run):
     """A line a stream, and one about all; status 0 where nothing differs, else 1."""
     done = run("check", PULKA_STREAM_BYTES=str(ROOM))
-    assert (done.exit_code, done.stderr) == (0, "1 nodes; 8 partitions are there, 8 known, 8 used; as it should be\n")
+    assert (done.exit_code, done.stderr) == (0, "1 node; 8 partitions are there, 8 known, 8 used; as it should be\n")
     assert "TABLE_2" in done.stdout
     document = json.loads(run("check", "--json", PULKA_STREAM_BYTES=str(ROOM)).stdout)
     assert (document["as_wanted"], document["nodes"]) == (True, 1)
