@@ -55,7 +55,7 @@ ATTEMPTS: Final = 5  # decisions on one command: each loss means that somebody e
 CAPACITY: Final = 64 * 1024 * 1024  # bytes of aggregates held where no setting says otherwise: some 3,000 pulkas
 QUEUE: Final = 32  # commands that may wait for one aggregate: four seats and their retries; more is a client gone wild
 DECISIONS_A_DRAW: Final = 128  # a page of memory; what a process does not use is lost with it
-MEASURED_EVERY: Final = 16  # commits between two measurements of a cached aggregate: one takes as long as a tenth of a move
+MEASURED_EVERY: Final = 64  # commits between two measurements of a cached aggregate: one takes as long as a move
 ENTROPY_BYTES: Final = 32  # a decision's: enough for the nonces of all its sealed boxes
 
 Decide = Callable[[Loaded[S], int], "tuple[E, ...] | Refused"]
@@ -313,8 +313,9 @@ class Aggregates(Generic[S, E]):
         """After a commit of this instance: where it closes the books, its state is kept."""
         if self._books is None or folded.last is None or not self._books.closes(folded.loaded.state, folded.last.events):
             return folded
-        self._books.keep(folded)
-        return msgspec.structs.replace(folded, keys=folded.keys.settled())
+        known = msgspec.structs.replace(folded, keys=folded.keys.all_filtered())
+        self._books.keep(known)
+        return msgspec.structs.replace(known, keys=known.keys.settled())
 
     def _remember(self, folded: Folded[S, E]) -> Folded[S, E]:
         """Keep the newer of two copies; the aggregates that were used longest ago make room."""

@@ -7,6 +7,7 @@ not, or perhaps, and then the chunks are read. A chunk that is missing, or is an
 from __future__ import annotations
 
 import hashlib
+import struct
 from typing import Final
 
 import msgspec
@@ -15,8 +16,8 @@ KEY_BYTES: Final = 16  # of a command's key: 2^-64 for a collision among all com
 CHUNK_KEYS: Final = 512  # of a whole chunk: 8 KB, what a snapshot may take; a pulka of 100 deals has eight
 FILTER_BYTES: Final = 4096  # half of a snapshot: after 4,000 commits one new command in 45 asks the chunks in vain, after 2,000 one in 450
 DIGEST_BYTES: Final = 8  # of a chunk: it need not withstand malice, whoever writes to the log's cluster can write the log
-_PROBES: Final = 4  # bits that a key sets in the filter
-_BITS: Final = 8 * FILTER_BYTES
+_PLACES: Final = struct.Struct(">4H8x").unpack  # in the filter, of a key: its first four pairs of bytes
+_MASK: Final = FILTER_BYTES - 1  # a power of two less one: what a pair of bytes has too much is cut off
 _CHUNK_BYTES: Final = CHUNK_KEYS * KEY_BYTES
 
 
@@ -34,16 +35,20 @@ def digest_of(keys: bytes) -> bytes:
 
 
 class CommandKeys(msgspec.Struct, frozen=True, gc=False):
-    """`recent`: the keys of all commits from revision `first` on, in their order; what came before is in `chunks` and in the `filter`."""
+    """`recent`: the keys of all commits from revision `first` on, in their order; what came before is in `chunks`.
+
+    The `filter` knows all of those before, and the first `filtered` of the recent ones.
+    """
 
     recent: bytes = b""
     first: int = 1
     filter: bytes = b""
     chunks: tuple[Chunk, ...] = ()
+    filtered: int = 0
 
     def added(self, key: bytes) -> CommandKeys:
         """With the key of the next commit."""
-        return CommandKeys(self.recent + key, self.first, self.filter, self.chunks)
+        return CommandKeys(self.recent + key, self.first, self.filter, self.chunks, self.filtered)
 
     def recent_revision(self, key: bytes) -> int:
         """The revision that the command with this key made, if that is a recent one, else 0."""
@@ -52,26 +57,32 @@ class CommandKeys(msgspec.Struct, frozen=True, gc=False):
 
     def perhaps_older(self, key: bytes) -> bool:
         """Whether the command with this key may have made an older revision."""
-        return bool(self.filter) and all(self.filter[bit >> 3] >> (bit & 7) & 1 for bit in _bits(key))
+        return bool(self.chunks) and _knows(self.filter, key)
+
+    def all_filtered(self) -> CommandKeys:
+        """With all keys in the filter."""
+        bits = bytearray(self.filter or bytes(FILTER_BYTES))
+        for start in range(self.filtered * KEY_BYTES, len(self.recent), KEY_BYTES):
+            _note(bits, self.recent[start : start + KEY_BYTES])
+        return CommandKeys(self.recent, self.first, bytes(bits), self.chunks, len(self.recent) // KEY_BYTES)
 
     def shelved(self) -> tuple[CommandKeys, tuple[tuple[Chunk, bytes], ...]]:
         """As whoever reads the snapshot has them: nothing recent, all in chunks; and the chunks that the recent ones make."""
         parts = _in_chunks(self.first, self.recent)
-        return self._without(len(self.recent), parts), parts
+        return _without(self.all_filtered(), len(self.recent), parts), parts
 
     def settled(self) -> CommandKeys:
         """After a snapshot: the keys of whole chunks leave memory; fewer stay, and the next snapshot writes their chunk again, longer."""
         whole = len(self.recent) - len(self.recent) % _CHUNK_BYTES
-        return self._without(whole, _in_chunks(self.first, self.recent[:whole])) if whole else self
+        known = self.all_filtered()
+        return _without(known, whole, _in_chunks(self.first, self.recent[:whole])) if whole else known
 
-    def _without(self, length: int, parts: tuple[tuple[Chunk, bytes], ...]) -> CommandKeys:
-        """With the first `length` bytes of the recent keys in these chunks."""
-        bits = bytearray(self.filter or bytes(FILTER_BYTES if length else 0))
-        for start in range(0, length, KEY_BYTES):
-            for bit in _bits(self.recent[start : start + KEY_BYTES]):
-                bits[bit >> 3] |= 1 << (bit & 7)
-        chunks = (*self.chunks, *(chunk for chunk, _ in parts))
-        return CommandKeys(self.recent[length:], self.first + length // KEY_BYTES, bytes(bits), chunks)
+
+def _without(keys: CommandKeys, length: int, parts: tuple[tuple[Chunk, bytes], ...]) -> CommandKeys:
+    """With the first `length` bytes of the recent keys, all of them in the filter, in these chunks."""
+    gone = length // KEY_BYTES
+    chunks = (*keys.chunks, *(chunk for chunk, _ in parts))
+    return CommandKeys(keys.recent[length:], keys.first + gone, keys.filter, chunks, keys.filtered - gone)
 
 
 def _in_chunks(first: int, keys: bytes) -> tuple[tuple[Chunk, bytes], ...]:
@@ -88,7 +99,15 @@ def place_of(keys: bytes, key: bytes) -> int:
     return place // KEY_BYTES if place >= 0 else -1
 
 
-def _bits(key: bytes) -> tuple[int, ...]:
-    """The key's places in a filter: it is a hash itself, so its own bytes are as good as any."""
-    number = int.from_bytes(key[: 2 * _PROBES], "big")
-    return tuple((number >> 16 * probe) % _BITS for probe in range(_PROBES))
+def _note(bits: bytearray, key: bytes) -> None:
+    """Four bits of the filter are the key's: it is a hash itself, so its own bytes say which."""
+    one, two, three, four = _PLACES(key)
+    bits[one >> 3 & _MASK] |= 1 << (one & 7)
+    bits[two >> 3 & _MASK] |= 1 << (two & 7)
+    bits[three >> 3 & _MASK] |= 1 << (three & 7)
+    bits[four >> 3 & _MASK] |= 1 << (four & 7)
+
+
+def _knows(bits: bytes, key: bytes) -> bool:
+    """Whether all four are there."""
+    return all(bits[place >> 3 & _MASK] >> (place & 7) & 1 for place in _PLACES(key))
