@@ -24,6 +24,7 @@ BENCHMARKS = (
     "bench_eventlog",
     "bench_partitions",
     "bench_moves",
+    "bench_onlookers",
     "bench_ledger",
     "bench_audit",
     "bench_versions",

@@ -88,8 +88,8 @@ def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         follow: FromQuery[bool] = True,  # noqa: FBT002 - a query parameter, named by whoever gives it
     ) -> Stream:
         at = desk()
-        frames = await at.reader.frames(known(table_id), viewer, resume_after, follow=follow)
-        return at.streams.open(request, viewer, frames, at.reader.heartbeat(table_id, viewer))
+        watching, frames = await at.reader.watching(known(table_id), viewer, resume_after, follow=follow)
+        return at.streams.open(request, viewer, frames, watching.heartbeat, watching)
 
     return [table, move, events]
 
@@ -111,7 +111,8 @@ async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) 
     """Decide one move, make it durable, and answer what a commit frame says to its sender. Raises `Problem`, and what `transact` raises."""
     _require_one_line(wanted)
     request = request_of(desk.keys, table_id, sender, _encode(wanted))
-    outcome = await desk.tables.move(table_id, sender.player, wanted, sender.seen, request)
+    with desk.streams.deliveries.behind():
+        outcome = await desk.tables.move(table_id, sender.player, wanted, sender.seen, request)
     if isinstance(outcome, RefusedAt):
         now = (await desk.tables.load(table_id)).state
         raise refused_at(table_id, outcome, tells=sees_now(now, sender.player))

@@ -5,102 +5,164 @@ What a frame shows depends on the commit and the viewer only; when it is shown, 
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, suppress
-from typing import Any, Final, TypeAlias
+from contextlib import aclosing
+from functools import partial
+from typing import Any
 
-import msgspec
-
-from services.table.table import ARCHIVED, Table, Tables, deadline, fold, initial
-from services.table.view import view
+from services.table.audiences import Feeds, Place, as_seen
+from services.table.table import ARCHIVED, Table, Tables, initial
+from services.table.table_frames import ENDED, Frames, Heartbeat, MissedCommit, Seen, released
 from services.table.viewers import Viewer, eye_at, viewer_of
-from shared.eventlog.aggregates import BrokenChain, Loaded
+from shared.eventlog.aggregates import Loaded
 from shared.eventlog.copies import without_copies
-from shared.eventlog.port import Stored, Unavailable
+from shared.eventlog.port import Stored
 from shared.events import address
-from shared.events.commit import Commit, decode, hash_of
+from shared.events.commit import Commit
 from shared.events.redaction import PublicCodec
 from shared.rules.adjudicated.court import Maker
 from shared.web.auth import Caller
+from shared.web.broadcast import Broadcast
+from shared.web.frames import Frame
 from shared.web.problems import Problem, malformed, refusal
-from shared.web.streaming import Frame
 
-_encode = msgspec.json.Encoder().encode
-
-Ends: TypeAlias = "Callable[[Table, int], int | None]"  # of a table and the present time: when its turn ends; milliseconds since 1970
+__all__ = ["MissedCommit", "Reader", "Watching"]
 
 
-ENDED: Final = frozenset({"over", "refused"})  # of a pulka: no commit follows that anybody plays on
+class Watching:
+    """One viewer's way through a table: by themselves from the log, until they can go on together with others who see the same.
 
-
-class Presence:
-    """Who has a live stream of which table at this instance; nobody's seat, clock or rating depends on it."""
-
-    def __init__(self) -> None:
-        self._streams: Counter[tuple[str, int]] = Counter()
-
-    def enter(self, table_id: str, seat: int) -> None:
-        """A stream of this seat has begun."""
-        self._streams[table_id, seat] += 1
-
-    def leave(self, table_id: str, seat: int) -> None:
-        """A stream of this seat has ended."""
-        self._streams[table_id, seat] -= 1
-        if not self._streams[table_id, seat]:
-            del self._streams[table_id, seat]
-
-    def of(self, table: Table) -> list[bool]:
-        """By seat."""
-        return [(table.pulka.table_id, seat) in self._streams for seat in range(table.pulka.players)]
-
-
-class Seen(msgspec.Struct, frozen=True):
-    """A table as far as somebody may know it, where in the log that is, and the commits after it that are in the log already."""
-
-    table: Table
-    sequence: int
-    rest: tuple[Stored, ...] = ()
-
-
-class MissedCommit(Exception):
-    """A stream did not show a commit that had been in the log for a whole heartbeat; it ends, and its client resumes from the cursor."""
-
-
-class Heartbeat:
-    """Says where a stream is, what time the server has, and when the turn ends; and compares with the log's leader: a silent stream is
-    noticed.
+    From then on it holds nothing of the table: there are many who wait a long time.
     """
 
-    def __init__(self, tables: Tables, table_id: str, caller: Caller | None, clock: Callable[[], int], ends: Ends) -> None:
-        self._tables = tables
-        self._address = address.table(table_id)
-        self._caller = caller
-        self._clock = clock
-        self._ends = ends
-        self._expected = 0
+    __slots__ = ("_feeds", "_follow", "_frames", "_heartbeat", "_table_id", "_way", "caller")
 
-    async def __call__(self, last: int | None) -> Frame:
-        """The frame after revision `last`. Raises `MissedCommit`."""
-        shown = last or 0
-        if shown < self._expected:
-            raise MissedCommit(f"revision {self._expected} of {self._address.subject}")
-        now = self._clock()
-        told: dict[str, Any] = {"revision": shown, "at": now}
-        with suppress(Unavailable):  # a heartbeat is worth sending while the log is away, too
-            head = await self._tables.log.head(self._address)
-            table = (await self._tables.load(self._address.id)).state
-            self._expected = head.revision if head is not None and not table.terms.spectators.delay_deals else 0
-            if table.revision == shown and self._looks_at(table):
-                told["deadline"] = self._ends(table, now)
-        return Frame("heartbeat", _encode(told))
+    def __init__(self, frames: Frames, feeds: Feeds, table_id: str, caller: Caller | None, *, follow: bool) -> None:
+        self.caller = caller
+        self._frames = frames
+        self._feeds = feeds
+        self._table_id = table_id
+        self._follow = follow
+        self._way: _Way | None = None
+        self._heartbeat: Heartbeat | None = None
 
-    def _looks_at(self, table: Table) -> bool:
-        """Whether the viewer sees the table as it is now; not so who was replaced at a private one, or is some deals late."""
+    async def heartbeat(self, last: int | None) -> Frame:
+        """See `Heartbeat`."""
+        if self._heartbeat is None:
+            self._heartbeat = self._frames.heartbeat(self._table_id, partial(sees_all, self.caller))
+        return await self._heartbeat(last)
+
+    async def frames(self, seen: Seen, viewer: Viewer) -> AsyncGenerator[Frame, None]:
+        """The view of `seen`; then each commit after it, for as long as somebody listens if this stream follows the table; a pulka that is
+        over ends it with a frame that says so.
+        """
+        async with aclosing(self._told(_Way(seen), viewer, with_view=True)) as frames:
+            async for frame in frames:
+                yield frame
+
+    async def resumed(self, last: int | None) -> AsyncGenerator[Frame, None]:
+        """What follows revision `last`, which this viewer was shown; see `Shared.resumed`."""
+        seen = await self._frames.as_of(self._table_id, last or 0)
         try:
-            return not viewer_of(table, self._caller).delay_deals
+            viewer = viewer_of(seen.table, self.caller)
         except Problem:
+            return
+        async with aclosing(self._told(_Way(seen), viewer, with_view=False)) as frames:
+            async for frame in frames:
+                yield frame
+
+    def broadcast(self) -> Broadcast | None:
+        """See `Shared.broadcast`."""
+        way = self._way
+        if way is None or not self._follow or (viewer := as_seen(way.table, self.caller)) is None:
+            return None
+        place = way.place(viewer)
+        broadcast = None if place is None else self._feeds.broadcast(viewer, place)
+        if broadcast is not None:
+            self._way = self._heartbeat = None
+        return broadcast
+
+    async def _told(self, way: _Way, viewer: Viewer, *, with_view: bool) -> AsyncGenerator[Frame, None]:
+        self._way = way
+        seen, presence = way.begun, self._frames.presence
+        present = eye_at(seen.table, self.caller)
+        presence.enter(self._table_id, present)
+        try:
+            if with_view:
+                yield self._frames.view_frame(seen, viewer, self.caller)
+            if self._follow and not seen.rest and seen.table.pulka.status in ENDED:
+                yield self._frames.over(seen.table)
+                return
+            async with aclosing(self._commits(seen)) as commits:
+                async for stored in commits:
+                    before = way.table.pulka.seats
+                    if not way.goes_on(stored, self._frames.folded):
+                        continue
+                    if way.table.pulka.seats != before:  # the pulka has begun under the stream, or somebody sits elsewhere now
+                        try:
+                            viewer = viewer_of(way.table, self.caller)
+                        except Problem:
+                            return  # the viewer has been replaced at a table that only its players may look at
+                        presence.leave(self._table_id, present)
+                        present = eye_at(way.table, self.caller)
+                        presence.enter(self._table_id, present)
+                    way.waiting.append((stored, way.table.pulka.number, eye_at(way.table, self.caller)))
+                    while (shown := way.next_shown(viewer.delay_deals)) is not None:
+                        yield self._frames.commit(*shown)
+                    if self._follow and stored.sequence >= way.last and way.table.pulka.status in ENDED:
+                        yield self._frames.over(way.table)
+                        return
+        finally:
+            presence.leave(self._table_id, present)
+
+    async def _commits(self, seen: Seen) -> AsyncGenerator[Stored, None]:
+        for stored in seen.rest:
+            yield stored
+        if self._follow:
+            after = seen.rest[-1].sequence if seen.rest else seen.sequence
+            async with aclosing(self._frames.tables.log.watch(address.table(self._table_id), after=after)) as live:
+                async for stored in live:
+                    yield stored
+
+
+class _Way:
+    """How far one viewer has come alone: the table as it is folded, what they were shown, and what they wait for."""
+
+    def __init__(self, seen: Seen) -> None:
+        self.begun = seen
+        self.table, self._sequence = seen.table, seen.sequence
+        self.last = seen.rest[-1].sequence if seen.rest else 0  # all that is there is shown before the end is told
+        self.waiting: deque[tuple[Stored, int, Maker | None]] = deque()  # each with the number of its deal, and from where it is seen
+        self._shown, self._shown_deal = seen.table.revision, seen.table.pulka.number
+
+    def goes_on(self, stored: Stored, folded: Callable[[Table, Stored], Table]) -> bool:
+        """Whether `stored` is the next commit, and no copy of the last one."""
+        self._sequence = stored.sequence
+        if stored.revision == self.table.revision:
             return False
+        self.table = folded(self.table, stored)
+        return True
+
+    def next_shown(self, delay_deals: int) -> tuple[Stored, Maker | None] | None:
+        """The next commit that may be shown now, and from where it is seen."""
+        if not self.waiting or not released(self.waiting[0][1], self.table, delay_deals):
+            return None
+        stored, self._shown_deal, eye = self.waiting.popleft()
+        self._shown = stored.revision
+        return stored, eye
+
+    def place(self, viewer: Viewer) -> Place | None:
+        """Where `viewer` is, if others who see the same can be there too."""
+        if self._sequence < self.last or self.table.pulka.status in ENDED:
+            return None
+        if self._shown and not released(self._shown_deal, self.table, viewer.delay_deals):
+            return None  # they have seen more than others may now: they had a seat
+        if self.waiting and released(self.waiting[0][1], self.table, viewer.delay_deals):
+            return None  # it is being shown
+        if any(eye != viewer.eye for _, _, eye in self.waiting):
+            return None
+        return Place(self.table, self._sequence, self._shown, [(stored, deal) for stored, deal, _ in self.waiting])
 
 
 class Reader:
@@ -114,94 +176,42 @@ class Reader:
         credit: Callable[[str, int], int] = lambda _table_id, _since: 0,  # for outages since then; none where no clock runs
     ) -> None:
         self._tables = tables
-        self._redaction = redaction
-        self._clock = clock
         self._credit = credit
-        self.presence = Presence()
+        self._frames = Frames(tables, redaction, clock, self._credit)
+        self.feeds = Feeds(self._frames)
 
     async def now(self, table_id: str, caller: Caller | None) -> dict[str, Any]:
         """The table's view. Raises 404 `no_such_table`, 410 `archived`, 401 or 403."""
         loaded = await self._newest(table_id, 1)
-        if not loaded.revision:
-            await self._require_table(table_id)
-        _require_history(loaded)
         viewer = viewer_of(loaded.state, caller)
-        return self._view(await self._seen(loaded, viewer, None), viewer, caller)
+        return self._frames.view(await self._seen(loaded, viewer, None), viewer, caller)
 
     def shown(self, commit: Commit, own_hash: str, position: str, eye: Maker | None) -> dict[str, Any]:
         """What a commit frame and the answer to a move say; `own_hash` is the hash of the commit as stored."""
-        return {
-            "revision": commit.revision,
-            "position": position,
-            "at": commit.at,
-            "hash": own_hash,
-            "events": self._redaction.encoded(commit, eye),
-        }
+        return self._frames.shown(commit, own_hash, position, eye)
 
     async def frames(self, table_id: str, caller: Caller | None, cursor: int | None, *, follow: bool) -> AsyncGenerator[Frame, None]:
-        """The view as of `cursor`, or of the head; then each commit after it; with `follow` for as long as somebody listens.
+        """The frames of one viewer who goes alone all the way; raises as `watching`."""
+        return (await self.watching(table_id, caller, cursor, follow=follow))[1]
+
+    async def watching(
+        self, table_id: str, caller: Caller | None, cursor: int | None, *, follow: bool
+    ) -> tuple[Watching, AsyncGenerator[Frame, None]]:
+        """A viewer's way through a table, and its frames: the view as of `cursor`, or of the head; then each commit after it; with `follow`
+        for as long as somebody listens.
 
         A pulka that is over ends the stream with a frame that says so: nothing is played there any more. Raises 404, 410, 401, 403, and
         400 for a cursor beyond what this viewer may see, all before the first frame.
         """
         head = await self._newest(table_id, max(1, cursor or 0))
-        if not head.revision:
-            await self._require_table(table_id)
-        _require_history(head)
         viewer = viewer_of(head.state, caller)
         seen = await self._seen(head, viewer, cursor)
-        return self._stream(table_id, caller, viewer, seen, follow=follow)
+        watching = Watching(self._frames, self.feeds, table_id, caller, follow=follow)
+        return watching, watching.frames(seen, viewer)
 
     def heartbeat(self, table_id: str, caller: Caller | None) -> Heartbeat:
         """The heartbeat of one stream of this table."""
-        return Heartbeat(self._tables, table_id, caller, self._clock, self.ends)
-
-    def ends(self, table: Table, now: int) -> int | None:
-        """When the turn that waits ends: what an outage took from it is given back, and as long as it waits it has not ended."""
-        due = deadline(table)
-        return None if due is None else max(due + self._credit(table.pulka.table_id, table.turn_began), now)
-
-    async def _stream(
-        self, table_id: str, caller: Caller | None, viewer: Viewer, seen: Seen, *, follow: bool
-    ) -> AsyncGenerator[Frame, None]:
-        table, waiting = seen.table, deque[tuple[Stored, int, Maker | None]]()
-        present = self._enter(table_id, eye_at(seen.table, caller))
-        try:
-            yield Frame("view", _encode(self._view(seen, viewer, caller)), table.revision)
-            if follow and not seen.rest and table.pulka.status in ENDED:
-                yield _over(table)
-                return
-            last = seen.rest[-1].sequence if seen.rest else 0  # all that is there is shown before the end is told
-            async with aclosing(self._commits(table_id, seen, follow=follow)) as commits:
-                async for stored in commits:
-                    if stored.revision == table.revision:  # a copy of the last one, or a table that its next reader finds to be damaged
-                        continue
-                    before, table = table.pulka.seats, self._folded(table, stored)
-                    if table.pulka.seats != before:  # the pulka has begun under the stream, or somebody sits elsewhere now
-                        try:
-                            viewer = viewer_of(table, caller)
-                        except Problem:
-                            return  # the viewer has been replaced at a table that only its players may look at
-                        self._leave(table_id, present)
-                        present = self._enter(table_id, eye_at(table, caller))
-                    waiting.append((stored, table.pulka.number, eye_at(table, caller)))
-                    while waiting and _released(waiting[0][1], table, viewer):
-                        shown, _, eye = waiting.popleft()
-                        yield self._commit_frame(shown, eye)
-                    if follow and stored.sequence >= last and table.pulka.status in ENDED:
-                        yield _over(table)
-                        return
-        finally:
-            self._leave(table_id, present)
-
-    async def _commits(self, table_id: str, seen: Seen, *, follow: bool) -> AsyncGenerator[Stored, None]:
-        for stored in seen.rest:
-            yield stored
-        if follow:
-            after = seen.rest[-1].sequence if seen.rest else seen.sequence
-            async with aclosing(self._tables.log.watch(address.table(table_id), after=after)) as live:
-                async for stored in live:
-                    yield stored
+        return self._frames.heartbeat(table_id, partial(sees_all, caller))
 
     async def _seen(self, head: Loaded[Table], viewer: Viewer, cursor: int | None) -> Seen:
         """The table as of `cursor`, or as late as `viewer` may know it. Raises 400 for a cursor beyond that, which tells no more than a
@@ -212,66 +222,31 @@ class Reader:
         records = without_copies(await self._tables.log.read(head.address, until=head.sequence))
         seen, sequence = initial(head.address), 0
         for stored in records:
-            table = self._folded(seen, stored)
-            if seen.revision == cursor or not _released(table.pulka.number, head.state, viewer):
+            table = self._frames.folded(seen, stored)
+            if seen.revision == cursor or not released(table.pulka.number, head.state, viewer.delay_deals):
                 break
             seen, sequence = table, stored.sequence
         if cursor is not None and cursor > seen.revision:
             raise malformed("after", f"the table is at revision {seen.revision}" + (" for you" if viewer.delay_deals else ""))
         return Seen(seen, sequence, tuple(records[seen.revision :]))
 
-    def _enter(self, table_id: str, eye: Maker | None) -> int | None:
-        if not isinstance(eye, int):
-            return None
-        self.presence.enter(table_id, eye)
-        return eye
-
-    def _leave(self, table_id: str, seat: int | None) -> None:
-        if seat is not None:
-            self.presence.leave(table_id, seat)
-
-    def _view(self, seen: Seen, viewer: Viewer, caller: Caller | None) -> dict[str, Any]:
-        position, now = f"{address.table(seen.table.pulka.table_id).stream}:{seen.sequence}", self._clock()
-        shown = view(seen.table, eye_at(seen.table, caller), position, now, self.presence.of(seen.table)) | {
-            "delay_deals": viewer.delay_deals
-        }
-        if "clock" in shown and not seen.rest and not viewer.delay_deals:  # a turn of the past ended when it did
-            shown["clock"]["deadline"] = self.ends(seen.table, now)
-        return shown
-
-    def _commit_frame(self, stored: Stored, eye: Maker | None) -> Frame:
-        commit = decode(stored.data)
-        return Frame("commit", _encode(self.shown(commit, hash_of(stored.data), stored.position, eye)), commit.revision)
-
-    def _folded(self, table: Table, stored: Stored) -> Table:
-        """Raises `BrokenChain` where the log is damaged."""
-        if stored.revision != table.revision + 1:
-            raise BrokenChain(f"{stored.position} does not follow revision {table.revision}", table.revision + 1)
-        commit = decode(stored.data)
-        return fold(table, commit, self._tables.codec.open(commit))
-
     async def _newest(self, table_id: str, expected: int) -> Loaded[Table]:
-        """The table at the leader, or, if that does not know revision `expected`, as a majority knows it: a refusal will rest on it."""
+        """The table at the leader, or, if that does not know revision `expected`, as a majority knows it: a refusal will rest on it.
+
+        A table that the lobby opened is there before its pulka begins. Of an archived one there is nothing to show here but that it was;
+        who might look at it went with its history.
+        """
         loaded = await self._tables.load(table_id, at_leader=True)
-        return loaded if loaded.revision >= expected else await self._tables.load(table_id, confirmed=True)
-
-    async def _require_table(self, table_id: str) -> None:
-        """A table that the lobby opened is there before its pulka begins."""
-        if await self._tables.log.newest(address.Address("lobby", "table", table_id)) is None:
+        if loaded.revision < expected:
+            loaded = await self._tables.load(table_id, confirmed=True)
+        if not loaded.revision and await self._tables.log.newest(address.Address("lobby", "table", table_id)) is None:
             raise Problem(404, "no_such_table", f"There is no table {table_id}.")
+        if loaded.state.archived:
+            raise refusal(ARCHIVED, None)
+        return loaded
 
 
-def _over(table: Table) -> Frame:
-    """The last frame of a stream."""
-    return Frame("over", _encode({"revision": table.revision, "status": table.pulka.status}))
-
-
-def _require_history(loaded: Loaded[Table]) -> None:
-    """Of an archived table there is nothing to show here but that it was; who might look at it went with its history."""
-    if loaded.state.archived:
-        raise refusal(ARCHIVED, None)
-
-
-def _released(deal: int, table: Table, viewer: Viewer) -> bool:
-    """Whether a commit of deal `deal` may be shown now: whole deals late where the terms say so, and everything once the pulka is over."""
-    return deal + viewer.delay_deals <= table.pulka.number or table.pulka.status == "over"
+def sees_all(caller: Caller | None, table: Table) -> bool:
+    """Whether `caller` sees `table` as it is now; not so who was replaced at a private one, or is some deals late."""
+    viewer = as_seen(table, caller)
+    return viewer is not None and not viewer.delay_deals
