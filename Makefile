@@ -5,7 +5,7 @@ RUN_ARGS ?=
 DEMO_ARGS ?= --players 3 --convention sochi --target 4
 TEST_ARGS ?=
 
-.PHONY: setup run demo check test lint bench simulate
+.PHONY: setup run demo check test lint bench simulate chaos
 
 setup:
 	@./deploy/set-up/venv.sh
@@ -35,6 +35,10 @@ test: lint
 # Worlds of instances that race and fall, on simulated time: ARGS="--seeds 10000 --first 1".
 simulate: setup
 	@exec $(BIN)/python -m tests.simulation $(ARGS)
+
+# Three NATS nodes under load and kill -9, twenty times, then all three at once; some five minutes.
+chaos: setup
+	@exec $(BIN)/python -m tests.chaos.cluster_kills $(ARGS)
 
 bench: setup
 	@exec $(BIN)/python deploy/benchmarks/bench.py
