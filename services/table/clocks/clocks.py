@@ -243,10 +243,11 @@ class Clocks:
             if lease is not None:
                 self._held[lease.stream] = lease.epoch
                 self._schedule.hold(lease.stream)
-                self._schedule.add(await self._store.tables([lease.stream]))
+                self._schedule.add(await self._store.tables([lease.stream]), orphaned=True)
                 log.info("clocks_taken", stream=lease.stream, epoch=lease.epoch, of=seen.holder)
         for holder in dead:
             await self._store.leave(holder)
+            self._schedule.all_now()  # there may be tables between two deals whose next deal it would have started
         figures.STREAMS.set(len(self._held))
 
     async def _note(self) -> None:

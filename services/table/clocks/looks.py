@@ -30,8 +30,11 @@ from shared.rules.language.game_events import (
     AuctionWon,
     BidMade,
     CardPlayed,
+    CardsDealt,
     CardsDiscarded,
     ContractDeclared,
+    DealStarted,
+    DeckCut,
     HandsLaid,
     PlayChosen,
     TalonTaken,
@@ -43,7 +46,7 @@ from shared.rules.pulka import decider as match
 
 log = structlog.get_logger(__name__)
 
-LOOK_AGAIN: Final = 5_000  # milliseconds: the longest that a table stays between two deals when whoever should have dealt has died
+LOOK_AGAIN: Final = 5_000  # milliseconds: the longest that a table stays between two deals when whoever should have dealt could not
 LOOK_CLOSELY: Final = 1_000  # milliseconds between looks where the log's times lie in the future: a turn is measured from the first look on
 AFTER_TROUBLE: Final = 1_000  # milliseconds before a table that cannot be read now is looked at again
 
@@ -54,8 +57,8 @@ UNFOLDABLE: tuple[type[Exception], ...] = (UnknownKey, TamperedBox, *UNAPPLICABL
 _AMID_A_DEAL: Final = frozenset(
     kind.__name__
     for kind in (
-        AuctionWon, BidMade, CardPlayed, CardsDiscarded, ContractDeclared, HandsLaid, PlayChosen, TalonTaken, TrickWon, TurnTimedOut,
-        WhistCalled,
+        AuctionWon, BidMade, CardPlayed, CardsDealt, CardsDiscarded, ContractDeclared, DealStarted, DeckCut, HandsLaid, PlayChosen,
+        TalonTaken, TrickWon, TurnTimedOut, WhistCalled,
     )
 )  # fmt: skip
 
@@ -110,10 +113,13 @@ class Looks:
             entry.ends_at = ends_at
             return self._again(entry, now)
         entry.forget()
+        orphaned, entry.orphaned = entry.orphaned, False
         commit = decode(head.data)
         self.skew.note(entry.table_id, commit.at, now)
         soonest = commit.at + min(entry.shortest, LOOK_AGAIN)
         if soonest > now + LOOK_AGAIN:  # by a clock that was ahead: folded, and measured anew
+            return None
+        if orphaned and not _amid_a_deal(commit):
             return None
         if now < soonest:
             return soonest if begins_a_turn(commit) else None

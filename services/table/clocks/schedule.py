@@ -33,6 +33,7 @@ class Entry(msgspec.Struct):
     """A running table, when to look at it again, and what is known of its turn: `ends_at` has its outages in it; 0: nothing is.
 
     `left`: the last turn ran out, and this one began with that; most likely nobody is there. `idle`: the revision at which no turn waited.
+    `orphaned`: whoever would have started its next deal may have died.
     """
 
     table_id: str
@@ -44,6 +45,7 @@ class Entry(msgspec.Struct):
     known: Known | None = None
     left: bool = False
     idle: int = 0
+    orphaned: bool = False
     busy: bool = False
 
     def forget(self) -> None:
@@ -72,12 +74,13 @@ class Schedule:
         self._heaps.pop(stream, None)
         return self._tables.pop(stream, {})
 
-    def add(self, rows: Iterable[Running]) -> None:
+    def add(self, rows: Iterable[Running], *, orphaned: bool = False) -> None:
         """Look at these tables at once; those that are here already stay as they are."""
         for row in rows:
             tables = self._tables.get(row.stream)
             if tables is not None and row.table_id not in tables:
                 entry = tables[row.table_id] = Entry(row.table_id, row.stream, row.shortest, row.revision, row.ends_at)
+                entry.orphaned = orphaned
                 self.put(entry, row.ends_at - LONG_AGO)
 
     def put(self, entry: Entry, again: int) -> None:
@@ -110,6 +113,13 @@ class Schedule:
                 entry.forget()
                 entry.again = 0
             self._heaps[stream] = [(0, table_id) for table_id in sorted(tables)]
+
+    def all_now(self) -> None:
+        """Look at every table at once, and ask the log about each: one who may have served them has died."""
+        for entry in self.entries():
+            entry.left, entry.orphaned = False, True
+            if not entry.busy:
+                self.put(entry, entry.ends_at - LONG_AGO)
 
     def entries(self) -> Iterator[Entry]:
         """All tables."""

@@ -17,6 +17,7 @@ from shared.events import address
 from shared.events.sealing import TableCodec
 from shared.projections.core import checkpoint
 from shared.projections.core.projection import schema_of
+from shared.rules.pulka import decider as match
 from tests.partitions import TABLE_STREAMS
 from tests.services.table.clock_sweeper import APART, Sweeper
 from tests.services.table.playing import KEYS, TABLE_ID, Playing
@@ -135,6 +136,29 @@ class Shares:
         (done,) = await other.sweep(deadline(table) + 2)
         assert done.events[0].deadline == deadline(table)
         assert await other.store.outages() == []
+
+
+async def test_a_deal_that_a_dead_instance_would_have_started_is_started():
+    """Whoever made the last move of a deal starts the next one; when it dies in between, another does within three seconds."""
+    rows, playing = MemoryRows(), await Playing(terms={"clock": {"move_s": 30, "cut_s": 30}}).open()
+    rows.runs(TABLE_ID, 30_000)
+    ours, dies = Sweeper(playing.tables, rows, [STREAM]), Sweeper(playing.tables, rows)
+    await playing.until("play")
+    while match.phase((await playing.table()).pulka) != "between_deals":
+        await ours.sweep(playing.now)
+        await dies.sweep(playing.now)
+        assert held([ours]) == [1]
+        (entry,) = ours.clocks._schedule.entries()
+        ours.clocks._schedule.put(entry, 0)
+        await ours.sweep(playing.now)
+        await playing.step()
+    over = (await playing.table()).pulka.number
+    assert entry.again > playing.now + 3_000
+    for step in range(1, 13):
+        if await ours.sweep(playing.now + 250 * step):
+            break
+    assert match.phase((await playing.table()).pulka) == "cut"
+    assert (await playing.table()).pulka.number == over + 1
 
 
 class TestSharesInMemory(Shares):
