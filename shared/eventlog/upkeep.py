@@ -149,7 +149,10 @@ class Upkeep:
             if kind in {"TABLE", "LOBBY"} and partition.isdecimal():
                 there = max(there, int(partition) + 1)
                 begun = max(begun, int(partition) + 1 if one.state.last_seq else 0)
-        return size_for(there) if there else 0, size_for(begun)
+        try:
+            return size_for(there) if there else 0, size_for(begun)
+        except ValueError as too_many:  # of a newer program
+            raise StreamDrift(f"the log has {too_many}") from None
 
     def _survey(self, found: Mapping[str, Found], partitions: Partitions) -> Survey:
         there, begun = self._reach(found)
@@ -163,7 +166,10 @@ class Upkeep:
 
     async def _found(self) -> dict[str, Found]:
         """The streams that there are, by the servers' names."""
-        names = [name async for name in self._names()]
+        try:
+            names = [name async for name in self._names()]
+        except ApiError as refused:  # no JetStream for this account
+            raise StreamDrift(str(refused)) from refused
         found = await self._each({name: self._info(name) for name in names})
         return {name: one for name, one in found.items() if one is not None}
 

@@ -174,6 +174,22 @@ async def test_none_is_used_that_is_not_known(nats_urls, namespace):
     assert await present(nats_urls, namespace) == {}
 
 
+async def test_a_log_of_a_newer_program_is_refused_in_a_sentence(nats_urls, namespace):
+    """More partitions than this program can know, even without a commit: somebody has to look."""
+    async with opened(nats_urls.service, namespace):
+        pass
+    client = await nats.connect(nats_urls.operator)
+    beyond = (await present(nats_urls, namespace))["TABLE_0"] | {
+        "name": f"{namespace.upper()}_TABLE_99",
+        "subjects": [f"{namespace}.table.99.*"],
+    }
+    made = await client.request(f"$JS.API.STREAM.CREATE.{beyond['name']}", json.dumps(beyond).encode(), timeout=5)
+    assert "error" not in json.loads(made.data)
+    await client.close()
+    with pytest.raises(StreamDrift, match="the log has 100 partitions: 64 at most"):
+        await open_log(nats_urls.service, namespace)
+
+
 async def test_many_start_at_once(nats_urls, namespace):
     """Instances that begin together on a new log make its streams together, and none fails for another's having been first."""
     logs = await asyncio.gather(*(open_log(nats_urls.service, namespace, max_bytes=ROOM * (1 + number % 2)) for number in range(6)))
