@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Final, Generic
 
 import msgspec
@@ -29,6 +30,7 @@ from shared.eventlog.decisions import (
     S,
 )
 from shared.eventlog.folding import Folded, Folding, last_of
+from shared.eventlog.hearing import Hearing
 from shared.eventlog.port import Conflict, EventLog, Stored
 from shared.eventlog.snapshots import Snapshot
 from shared.events.address import Address
@@ -116,6 +118,7 @@ class Aggregates(Generic[S, E]):
         self._queue = queue
         self._entropy = entropy or Entropy()
         self.cache: Cache[Address, Folded[S, E]] = Cache(capacity)
+        self._hearing = Hearing(log, self._heard)
         self._usual = 0  # bytes of the last aggregate that was measured
         self._lanes: dict[Address, _Lane] = {}
         self._under_way: set[asyncio.Task[Committed[S, E] | RefusedAt | Nothing[S]]] = set()
@@ -151,6 +154,7 @@ class Aggregates(Generic[S, E]):
         """Wait until every command that was begun has ended, and its snapshot is written; for a graceful stop."""
         while self._under_way:
             await asyncio.wait(self._under_way)
+        await self._hearing.drain()
         if self._books is not None:
             await self._books.drain()
 
@@ -193,6 +197,7 @@ class Aggregates(Generic[S, E]):
                 return await self._append(folded, request, at, decision)
             except Conflict as conflict:
                 lost, newest = conflict, False
+                self._hearing.conflict(address)
                 folded = await self._caught_up(folded, conflict.head)
         raise lost or AssertionError  # ATTEMPTS is not 0, so that one was lost
 
@@ -220,6 +225,7 @@ class Aggregates(Generic[S, E]):
             self._forget(loaded.address)
             raise
         if stored.data == data:
+            self._hearing.own(loaded.address)
             return last_of(self._remember(self._closed(self._folding.commit(folded, stored, commit, events))))
         after = self._advance(folded, (stored,))  # the same command, stored first by another instance
         answered = await self._repeat(after, commit.revision, request)
@@ -308,6 +314,16 @@ class Aggregates(Generic[S, E]):
         if closed is not None and books is not None:  # whoever should have kept it did not, or it was lost
             books.keep(closed)
         return after
+
+    def _heard(self, stored: Stored) -> bool:
+        """A commit was stored, here or elsewhere: the copy in hand takes it along, unless a command is under way on it."""
+        cached = self.cache.peek(stored.address)
+        if cached is None:
+            return False
+        if stored.address not in self._lanes and stored.revision == cached.loaded.revision + 1:
+            with suppress(BrokenChain):  # told to whoever asks for the aggregate next
+                self._remember(self._folding.stored(cached, stored))
+        return True
 
     def _closed(self, folded: Folded[S, E]) -> Folded[S, E]:
         """After a commit of this instance: where it closes the books, its state is kept."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any, Final
 
 import structlog
@@ -226,6 +226,10 @@ class JetStreamLog:
     def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Stored, None]:
         """See `EventLog.watch`."""
         return self._live.watch(address, after)
+
+    async def hear(self, address: Address, heard: Callable[[Stored], None]) -> Callable[[], Awaitable[None]]:
+        """See `EventLog.hear`."""
+        return await self._live.hear(address, heard)
 
     def connected(self) -> bool:
         """See `EventLog.connected`."""

@@ -72,14 +72,20 @@ class _Channel:
 
     def deliver(self, message: Msg) -> None:
         """Hand one live commit to every watcher."""
-        try:
-            sequence, previous = int(header(message, SEQUENCE)), int(header(message, PREVIOUS))
-            stored = Stored(self.address, self.address.stream, sequence, revision_in(message.data), message.data)
-        except ValueError:
-            log.warning("live_message_unreadable", aggregate=self.address.subject)  # nothing that a stream republished looks like this
-            return
-        for watcher in self.watchers:
-            watcher.offer(_Seen(stored, previous))
+        seen = _seen_in(self.address, message)
+        if seen is not None:
+            for watcher in self.watchers:
+                watcher.offer(seen)
+
+
+def _seen_in(address: Address, message: Msg) -> _Seen | None:
+    """The commit in a live message; None, and a word in the log, for what no stream has republished."""
+    try:
+        sequence, previous = int(header(message, SEQUENCE)), int(header(message, PREVIOUS))
+        return _Seen(Stored(address, address.stream, sequence, revision_in(message.data), message.data), previous)
+    except ValueError:
+        log.warning("live_message_unreadable", aggregate=address.subject)
+        return None
 
 
 class Live:
@@ -98,6 +104,16 @@ class Live:
         for channel in self._channels.values():
             for watcher in channel.watchers:
                 watcher.lose()
+
+    async def hear(self, address: Address, heard: Callable[[Stored], None]) -> Callable[[], Awaitable[None]]:
+        """See `EventLog.hear`."""
+
+        def deliver(message: Msg) -> None:
+            seen = _seen_in(address, message)
+            if seen is not None:
+                heard(seen.stored)
+
+        return await self._connection.subscribe(self._namespace.live_subject(address), deliver)
 
     async def watch(self, address: Address, after: int) -> AsyncGenerator[Stored, None]:
         """See `EventLog.watch`."""

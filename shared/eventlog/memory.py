@@ -6,7 +6,7 @@ A `MemoryStore` is what would lie on the server's disk, a `MemoryLog` one client
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 
 from shared.eventlog.port import (
     FOLLOW_BATCH,
@@ -37,6 +37,7 @@ class MemoryStore:
         self._last: dict[str, int] = {}
         self._bytes: dict[str, int] = {}
         self._changed = asyncio.Event()
+        self.listeners: dict[Address, list[Callable[[Stored], None]]] = {}
 
     def stream(self, name: str) -> list[Stored]:
         """The commits of one stream, oldest first."""
@@ -62,6 +63,8 @@ class MemoryStore:
         self._streams.setdefault(name, []).append(stored)
         self._aggregates.setdefault(address, []).append(stored)
         self.wake()
+        for heard in tuple(self.listeners.get(address, ())):
+            heard(stored)
         return stored
 
     def purge(self, address: Address, before: int = 1 << 62) -> int:
@@ -189,6 +192,21 @@ class MemoryLog:
             if not found:
                 await self.store.changed(self._heartbeat)
         raise Unavailable("closed")
+
+    async def hear(self, address: Address, heard: Callable[[Stored], None]) -> Callable[[], Awaitable[None]]:
+        """See `EventLog.hear`; nothing is heard while the connection is cut."""
+        self._check()
+
+        def tell(stored: Stored) -> None:
+            if self._connected:
+                heard(stored)
+
+        self.store.listeners.setdefault(address, []).append(tell)
+
+        async def leave() -> None:
+            self.store.listeners[address].remove(tell)
+
+        return leave
 
     def connected(self) -> bool:
         """See `EventLog.connected`."""

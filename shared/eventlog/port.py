@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Final, Protocol
 
 import msgspec
@@ -142,6 +142,13 @@ class EventLog(Protocol):
         """One aggregate's commits with sequence above `after`, first from the log, then live as they are stored, without gap or repeat.
 
         Reconnects by itself; raises `Unavailable` once the log is closed. Close it (`aclosing`) when done.
+        """
+        ...
+
+    async def hear(self, address: Address, heard: Callable[[Stored], None]) -> Callable[[], Awaitable[None]]:
+        """Tell `heard` of the aggregate's commits as they are stored, until what is returned is called. Some may get lost.
+
+        Raises `Unavailable`.
         """
         ...
 

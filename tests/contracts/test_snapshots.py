@@ -12,6 +12,7 @@ from shared.eventlog import snapshots
 from shared.eventlog.aggregates import Committed, Mismatch
 from shared.eventlog.command_keys import CHUNK_KEYS, CommandKeys
 from shared.eventlog.memory import MemoryLog, MemoryStore
+from shared.eventlog.port import Unavailable
 from shared.eventlog.snapshots import LARGEST, STATE
 from shared.events.commit import decode, hash_of
 from tests.contracts.commits import some_table
@@ -30,6 +31,10 @@ class Watched:
 
     def __getattr__(self, name):
         return getattr(self._log, name)
+
+    async def hear(self, _address, _heard):
+        """What is stored elsewhere is learned by conflicts alone."""
+        raise Unavailable("deaf")
 
     async def read(self, address, after=0, until=0):
         found = await self._log.read(address, after, until)

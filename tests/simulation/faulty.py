@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Awaitable, Callable
 
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.port import Stored
@@ -50,6 +51,17 @@ class FaultyLog(MemoryLog):
         """See `EventLog.newest`."""
         await self._wire()
         return await super().head(address)
+
+    async def hear(self, address: Address, heard: Callable[[Stored], None]) -> Callable[[], Awaitable[None]]:
+        """See `EventLog.hear`: what is stored is heard later, and now and then not at all."""
+        await self._wire()
+        loop = asyncio.get_running_loop()
+
+        def tell(stored: Stored) -> None:
+            if self._lot.random() >= self._faults:
+                loop.call_later(self._lot.random() * SLOW, heard, stored)
+
+        return await super().hear(address, tell)
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """See `EventLog.read`: a replica may lag, but not behind `until`."""

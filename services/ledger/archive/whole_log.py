@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 from services.ledger.archive import archive_files
@@ -84,6 +84,10 @@ class WholeLog:
     def watch(self, address: Address, after: int = 0) -> AsyncGenerator[Stored, None]:
         """See `EventLog.watch`."""
         return self._log.watch(address, after)
+
+    async def hear(self, address: Address, heard: Callable[[Stored], None]) -> Callable[[], Awaitable[None]]:
+        """See `EventLog.hear`."""
+        return await self._log.hear(address, heard)
 
     def connected(self) -> bool:
         """See `EventLog.connected`."""
