@@ -14,6 +14,7 @@ import msgspec
 from services.lobby.passwords import Passwords
 from services.lobby.vault import Vault
 from shared.eventlog.aggregates import Aggregates, Committed, Decide, Loaded, Nothing, RefusedAt, Request
+from shared.eventlog.closed_books import RegularBooks
 from shared.eventlog.port import EventLog
 from shared.events.address import Address, is_id
 from shared.events.commit import Commit
@@ -58,6 +59,10 @@ def fold(player: Player, _commit: Commit, events: tuple[AnyLobbyEvent, ...]) -> 
     for event in events:
         player = evolve(player, event)
     return player
+
+
+#: A player has a commit a log-in, and so has a few hundred in some years.
+BOOKS: Final = RegularBooks(Player, fold=1, every=64)
 
 
 # ---- decide ------------------------------------------------------------------------------------------------------------
@@ -108,7 +113,7 @@ class Players:
         self._vault = vault
         self._tokens = tokens
         self._passwords = passwords
-        self._aggregates: Aggregates[Player, AnyLobbyEvent] = Aggregates(log, LobbyCodec(), initial, fold)
+        self._aggregates: Aggregates[Player, AnyLobbyEvent] = Aggregates(log, LobbyCodec(), initial, fold, books=BOOKS)
         self.cache = self._aggregates.cache
 
     async def load(self, player_id: str) -> Loaded[Player]:

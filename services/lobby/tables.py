@@ -15,6 +15,7 @@ import msgspec
 
 from services.lobby.terms import Terms
 from shared.eventlog.aggregates import Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
+from shared.eventlog.closed_books import RegularBooks
 from shared.eventlog.port import EventLog
 from shared.events.address import Address
 from shared.events.commit import Commit
@@ -105,6 +106,10 @@ def fold(table: Table, commit: Commit, events: tuple[AnyLobbyEvent, ...]) -> Tab
     for event in events:
         table = evolve(table, event, commit.at)
     return msgspec.structs.replace(table, revision=commit.revision)
+
+
+#: A table that is open for long, where people sit down and stand up, has many.
+BOOKS: Final = RegularBooks(Table, fold=1, every=64)
 
 
 def _with(values: tuple[Any, ...], place: int, *, value: Any) -> tuple[Any, ...]:
@@ -227,7 +232,7 @@ class Tables:
     def __init__(self, log: EventLog, keys: MasterKeys) -> None:
         self._log = log
         self._keys = keys
-        self._aggregates: Aggregates[Table, AnyLobbyEvent] = Aggregates(log, LobbyCodec(), initial, fold)
+        self._aggregates: Aggregates[Table, AnyLobbyEvent] = Aggregates(log, LobbyCodec(), initial, fold, books=BOOKS)
         self.cache = self._aggregates.cache
 
     async def load(self, table_id: str, *, at_leader: bool = False) -> Loaded[Table]:

@@ -181,9 +181,9 @@ class TableBooks:
 
     version = f"{FOLD}-{_PACKING.fingerprint}"
 
-    def closes(self, state: Table, events: tuple[Event, ...]) -> bool:
+    def closes(self, loaded: Loaded[Table], events: tuple[Event, ...]) -> bool:
         """A deal is over and revealed, and the next one has not begun."""
-        return state.pulka.deal is None and not state.hidden and any(isinstance(event, DealRevealed) for event in events)
+        return loaded.state.pulka.deal is None and not loaded.state.hidden and any(isinstance(event, DealRevealed) for event in events)
 
     def pack(self, state: Table) -> bytes:
         """See `Books.pack`."""

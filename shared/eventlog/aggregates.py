@@ -327,7 +327,7 @@ class Aggregates(Generic[S, E]):
 
     def _closed(self, folded: Folded[S, E]) -> Folded[S, E]:
         """After a commit of this instance: where it closes the books, its state is kept."""
-        if self._books is None or folded.last is None or not self._books.closes(folded.loaded.state, folded.last.events):
+        if self._books is None or folded.last is None or not self._books.closes(folded.loaded, folded.last.events):
             return folded
         known = msgspec.structs.replace(folded, keys=folded.keys.all_filtered())
         self._books.keep(known)

@@ -16,7 +16,7 @@ from shared.eventlog import snapshots
 from shared.eventlog.command_keys import KEY_BYTES, Chunk, digest_of, place_of
 from shared.eventlog.decisions import E, Loaded, S, command_key
 from shared.eventlog.folding import Folded
-from shared.eventlog.packing import Unpackable
+from shared.eventlog.packing import Packing, R, Unpackable
 from shared.eventlog.port import EventLog
 from shared.eventlog.snapshots import LARGEST, STATE, Snapshot, keys_part
 from shared.events.address import Address
@@ -34,8 +34,8 @@ class Books(Protocol[S, E_contra]):
 
     version: str
 
-    def closes(self, state: S, events: tuple[E_contra, ...]) -> bool:
-        """Whether the books are closed after a commit with these events, which led to `state`. Nothing may be hidden in it then."""
+    def closes(self, loaded: Loaded[S], events: tuple[E_contra, ...]) -> bool:
+        """Whether the books are closed after a commit with these events, which led to `loaded`. Nothing may be hidden in it then."""
         ...
 
     def pack(self, state: S) -> bytes:
@@ -45,6 +45,24 @@ class Books(Protocol[S, E_contra]):
     def unpack(self, data: bytes) -> S:
         """The state that `pack` made these bytes of. Raises `Unpackable`."""
         ...
+
+
+class RegularBooks(Generic[R]):
+    """The books of an aggregate that hides nothing and grows slowly: they are closed at every `every`th commit.
+
+    `fold` is raised whenever the fold makes another state of the same commits.
+    """
+
+    def __init__(self, root: type[R], *, fold: int, every: int) -> None:
+        self._packing = Packing(root)
+        self._every = every
+        self.version = f"{fold}-{self._packing.fingerprint}"
+        self.pack = self._packing.pack
+        self.unpack = self._packing.unpack
+
+    def closes(self, loaded: Loaded[R], _events: tuple[object, ...]) -> bool:
+        """See `Books.closes`."""
+        return loaded.revision % self._every == 0
 
 
 class ClosedBooks(Generic[S, E]):

@@ -60,16 +60,16 @@ class Folding(Generic[S, E]):
         return self.commit(folded, stored, commit, self._opened(stored, commit, before))
 
     def all_stored(
-        self, folded: Folded[S, E], commits: Sequence[Stored], closes: Callable[[S, tuple[E, ...]], bool] | None = None
+        self, folded: Folded[S, E], commits: Sequence[Stored], closes: Callable[[Loaded[S], tuple[E, ...]], bool] | None = None
     ) -> tuple[Folded[S, E], Folded[S, E] | None]:
-        """After all of `commits`; and as it was at the last of them after which `closes(state, events)`, None where that was after none.
+        """After all of `commits`; and as it was at the last of them after which `closes(loaded, events)`, None where that was after none.
 
         Raises `BrokenChain`.
         """
         closed: Folded[S, E] | None = None
         for stored in commits:
             folded = self.stored(folded, stored)
-            if closes is not None and folded.last is not None and closes(folded.loaded.state, folded.last.events):
+            if closes is not None and folded.last is not None and closes(folded.loaded, folded.last.events):
                 closed = folded
         return folded, closed
 

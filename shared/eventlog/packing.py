@@ -15,7 +15,9 @@ import msgspec
 
 R = TypeVar("R", bound=msgspec.Struct)
 
-_TUPLE, _LIST, _DICT, _FRACTION, _SHARED = range(5)  # what an array begins with; from `_FIRST` on it is the number of a record's class
+_TUPLE, _LIST, _DICT, _FRACTION, _SHARED, _SET = range(
+    6
+)  # what an array begins with; from `_FIRST` on it is the number of a record's class
 _FIRST: Final = 8
 _ATOMS: Final = frozenset({type(None), bool, int, float, str, bytes})
 SHARED_AT_ONCE: Final = 256  # shared records that are kept to be handed out again: the conventions that a club plays
@@ -68,6 +70,8 @@ class Packing(Generic[R]):
             return [_LIST, *map(self._plain, value)]
         if kind is dict:
             return [_DICT, *(self._plain(one) for pair in value.items() for one in pair)]
+        if kind is frozenset:
+            return [_SET, *map(self._plain, sorted(value))]
         if kind is Fraction:
             return [_FRACTION, value.numerator, value.denominator]
         number = self._numbers.get(kind)
@@ -85,6 +89,8 @@ class Packing(Generic[R]):
         values = [self._record(one) if type(one) is list else one for one in rest]
         if first == _TUPLE:
             return tuple(values)
+        if first == _SET:
+            return frozenset(values)
         if first == _LIST:
             return values
         if first == _DICT:

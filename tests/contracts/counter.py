@@ -40,7 +40,7 @@ class CounterBooks:
 
     version = "1"
 
-    def closes(self, _state, _events):
+    def closes(self, _loaded, _events):
         return True
 
     def pack(self, state):

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from services.table.table import FOLD, TableBooks, fold, initial
+from shared.eventlog.decisions import Loaded
 from shared.events import address
 from shared.events.commit import decode
 from tests.events import frozen, story
@@ -27,7 +28,7 @@ def folds() -> dict[str, str | int]:
             commit = decode(entry["commit"].encode())
             events = story.CODEC.open(commit)
             table = fold(table, commit, events)
-            if books.closes(table, events):
+            if books.closes(Loaded(address.table(story.TABLE.id), table), events):
                 digest.update(books.pack(table))
     return {"fold": FOLD, "version": books.version, "digest": digest.hexdigest()}
 

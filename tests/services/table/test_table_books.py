@@ -42,7 +42,7 @@ async def closed_states(playing, commits):
         if (await playing.table()).pulka.status == "over":
             break
         outcome = await playing.step()
-        if isinstance(outcome, Committed) and BOOKS.closes(outcome.loaded.state, outcome.events):
+        if isinstance(outcome, Committed) and BOOKS.closes(outcome.loaded, outcome.events):
             found.append(outcome.loaded.state)
     return found
 
