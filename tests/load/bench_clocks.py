@@ -23,6 +23,7 @@ from pathlib import Path
 import asyncpg
 import httpx
 import msgspec
+import structlog
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
@@ -229,6 +230,7 @@ def main() -> None:
     asked.add_argument("--seconds", type=int, default=SECONDS)
     asked.add_argument("--only", choices=("abandoned", "half_played", "take_over"))
     given = asked.parse_args(sys.argv[1:])
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))  # errors and worse: figures only
     with tempfile.TemporaryDirectory(prefix="pulka-bench-") as folder, EmbeddedServers(Path(folder) / "home") as servers:
         for name, played in (("abandoned", 0), ("half_played", given.tables // 2)):
             if given.only in {None, name}:
