@@ -29,6 +29,7 @@ from shared.web.problems import TITLES
 from shared.web.settings import Settings
 from tests.events.played import play
 from tests.events.story import stored
+from tests.token_keys import token_files
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "deploy" / "docs"
@@ -180,7 +181,7 @@ def test_every_event_is_documented_with_its_fields(service, title):
 def operations(tmp_path):
     path = tmp_path / "master_keys"
     MasterKeys.create(path, "k1", secrets.token_bytes(32))
-    settings = Settings(master_keys_file=str(path))
+    settings = Settings(master_keys_file=str(path), **token_files(tmp_path))
     app = application.build([create(settings) for create in SERVICES.values()], settings)
     document = app.openapi_schema.to_schema()
     return {(method.upper(), route): item[method] for route, item in document["paths"].items() for method in item}

@@ -14,6 +14,7 @@ from services.cli.serving.composition import SERVICES
 from shared.events.keys import MasterKeys
 from shared.web import application
 from shared.web.settings import Settings
+from tests.token_keys import token_files
 
 ROOT = Path(__file__).parents[1]
 HOUSES = ["shared", *(f"services/{path.parent.name}" for path in sorted((ROOT / "services").glob("*/__init__.py")))]
@@ -39,7 +40,7 @@ async def test_components_are_called_by_one_plain_name(tmp_path):
     """
     path = tmp_path / "master_keys"
     MasterKeys.create(path, "k1", secrets.token_bytes(32))
-    settings = Settings(master_keys_file=str(path))
+    settings = Settings(master_keys_file=str(path), **token_files(tmp_path))
     app = application.build([create(settings) for create in SERVICES.values()], settings)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
         answer = await client.get("/schema/openapi.json")

@@ -17,7 +17,7 @@ import structlog
 
 from services.bots.client import Api, ApiProblem, ApiUnreachable
 from services.bots.seated import Seated
-from shared.web.auth import BOT, PLAY, READ, Tokens
+from shared.web.auth import BOT, PLAY, READ, Issuer
 from shared.web.problems import places
 
 ROUND: Final = 0.5  # seconds between two looks for tables that want bots: a person who opened one hardly notices
@@ -42,9 +42,9 @@ class Bot:
 class BotHost:
     """Runs from `start` to `stop`; `clock` is milliseconds since 1970."""
 
-    def __init__(self, http: httpx.AsyncClient, tokens: Tokens, clock: Callable[[], int]) -> None:
+    def __init__(self, http: httpx.AsyncClient, issuer: Issuer, clock: Callable[[], int]) -> None:
         self._http = http
-        self._tokens = tokens
+        self._issuer = issuer
         self._clock = clock
         self._bots: list[Bot] = []
         self._seats: dict[tuple[str, str], asyncio.Task[None]] = {}  # (table, player) → who plays there
@@ -104,7 +104,7 @@ class BotHost:
     def _renew(self) -> None:
         now = self._clock() // 1000
         if now >= self._host_until:
-            self._host.token, self._host_until = self._tokens.issue_host(now), now + HOST_TOKEN
+            self._host.token, self._host_until = self._issuer.issue_host(now), now + HOST_TOKEN
 
     async def _tables(self, query: str) -> AsyncGenerator[dict[str, Any], None]:
         """Tables of the lobby's list, private ones too, page after page."""
@@ -127,11 +127,11 @@ class BotHost:
                         self._play(self._known(seat["player"]["id"]), table["id"])
 
     def _known(self, player: str) -> Bot:
-        """The bot with this id; who holds the master key can make the token that it had."""
+        """The bot with this id; who holds the private key can make the token that it had."""
         for bot in self._bots:
             if bot.api.player == player:
                 return bot
-        token = self._tokens.issue(player, (PLAY, READ, BOT), self._clock() // 1000)
+        token = self._issuer.issue(player, (PLAY, READ, BOT), self._clock() // 1000)
         bot = Bot(Api(self._http, token, player, PATIENCE))
         self._bots.append(bot)
         return bot

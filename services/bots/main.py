@@ -7,16 +7,17 @@ from typing import Any
 from services.bots.client import connect
 from services.bots.host import BotHost
 from shared.web.application import now_ms
-from shared.web.auth import Tokens, master_keys
+from shared.web.auth import issuing
 from shared.web.service import Service
 from shared.web.settings import Settings
 
 
 def create(settings: Settings) -> Service:
-    """The bot host of the services under `settings.url`, which answer already when it starts. Raises `CannotStart` without master keys."""
-    tokens = Tokens(master_keys(settings))
+    """The bot host of the services under `settings.url`, which answer already when it starts. Raises `CannotStart` without the private key
+    of tokens.
+    """
     http = connect(settings.url)
-    host = BotHost(http, tokens, now_ms)
+    host = BotHost(http, issuing(settings), now_ms)
 
     async def stop() -> None:
         await host.stop()

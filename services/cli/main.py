@@ -46,6 +46,7 @@ COMMANDS = {
     "conventions": "services.cli.player.conventions:conventions",
     "audit": "services.cli.operator.audit:audit",
     "erase": "services.cli.operator.erase:erase",
+    "keys": "services.cli.operator.keys:keys",
     "token": "services.cli.operator.token:token",
     "archive": "services.cli.operator.archive:archive",
     "export": "services.cli.operator.export:export",

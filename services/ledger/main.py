@@ -97,7 +97,7 @@ class Ledger:
         the books are a newer program's.
         """
         settings, books, proofs = self._settings, Books(), Proofs(self._settings.namespace)
-        key = signing_key(settings)
+        signing_key(settings)  # a file that cannot be used is told at the start, not at midnight
         versions = Versions(books.name, settings.namespace)
         await postgres_started(settings)
         self._log = await connected_log(settings, "pulka ledger")
@@ -133,7 +133,7 @@ class Ledger:
         self._desk = Desk(whole, self._readers, self._books.at_least)
         self._proofs = ProofReads(self._desk, proofs)
         checkpoints = Checkpoints(whole, self._readers, proofs, settings.postgres_dsn)
-        self._signer = DailySigner(self._log, checkpoints, key, self._leads, lambda: int(time.time() * 1000))
+        self._signer = DailySigner(self._log, checkpoints, partial(signing_key, settings), self._leads, lambda: int(time.time() * 1000))
         self._signing = asyncio.create_task(self._signer.run())
 
     def _unsigned(self) -> str | None:

@@ -25,7 +25,7 @@ from shared.projections.core.projection import schema_of
 from shared.projections.following.projector import Projector
 from shared.web import cache_figures
 from shared.web.application import now_ms
-from shared.web.auth import Tokens, master_keys
+from shared.web.auth import issuing, master_keys, verifying
 from shared.web.log_connection import connected_log
 from shared.web.postgres_connection import AWAY, postgres_away, postgres_started
 from shared.web.problems import unavailable
@@ -34,7 +34,7 @@ from shared.web.settings import Settings
 
 
 def create(settings: Settings) -> Service:
-    """The lobby; it opens nothing before its start. Raises `CannotStart` when the master keys are missing."""
+    """The lobby; it opens nothing before its start. Raises `CannotStart` when master keys or token keys are missing."""
     lobby = Lobby(settings)
     tables = Router("/", route_handlers=[*table_routes(lobby.desk), *seat_routes(lobby.desk)], dependencies={"order": orders(lobby.desk)})
     routes = [*player_routes(lobby.desk), name_route(lobby.desk), *erasure_routes(lobby.desk), tables]
@@ -47,6 +47,7 @@ class Lobby:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._keys = master_keys(settings)
+        self._tokens, self._issuer = verifying(settings), issuing(settings)
         self._database = Database(settings.postgres_dsn)
         self._log: JetStreamLog | None = None
         self._projector: Projector | None = None
@@ -71,14 +72,13 @@ class Lobby:
             raise postgres_away(settings, wrong) from wrong
         self._progress = Progress(event_log, self._database, schema)
         self._progress.start()
-        tokens = Tokens(self._keys)
-        players, tables = Players(event_log, self._keys, vault, tokens, Passwords()), Tables(event_log, self._keys)
+        players, tables = Players(event_log, self._keys, vault, self._issuer, Passwords()), Tables(event_log, self._keys)
         cache_figures.show("lobby players", players.cache)
         cache_figures.show("lobby tables", tables.cache)
         reads = Reads(self._database, vault, players, schema)
         self._erasures = Erasures(event_log, vault, reads, self._projector.at_least)
         await self._erasures.start()
-        self._desk = Desk(event_log, players, tables, reads, self._projector.at_least, tokens, now_ms)
+        self._desk = Desk(event_log, players, tables, reads, self._projector.at_least, self._tokens, now_ms)
 
     def desk(self) -> Desk:
         """What the handlers work with; raises 503 before the start and after the stop."""
@@ -114,7 +114,8 @@ class Lobby:
         rows, progress = self._projector.health(), self._progress.health()
         trouble = self._log.trouble()
         streams = self._log.streams_health()
-        well = postgres and trouble is None and rows["status"] == progress["status"] == streams["status"] == "ok"
+        well = postgres and trouble is None and self._keys.trouble is None
+        well = well and rows["status"] == progress["status"] == streams["status"] == "ok"
         return {
             "status": "down" if not log else "ok" if well else "degraded",
             "log": log,
@@ -124,5 +125,7 @@ class Lobby:
             "postgres": postgres,
             "rows": rows,
             "progress": progress,
+            "token_key": self._issuer.signer.id,
+            "master_keys": {"seals": self._keys.ids[0], "opens": list(self._keys.ids), "trouble": self._keys.trouble},
             "without_key": self._erasures.without_key if self._erasures is not None else 0,
         }

@@ -24,7 +24,7 @@ from shared.events.personal import open_personal, seal_personal
 from shared.events.sealed import Sealed
 from shared.events.sealing import LobbyCodec
 from shared.rules.language.refusal import Refused
-from shared.web.auth import BOT, LIFETIME, PLAY, READ, Tokens
+from shared.web.auth import BOT, LIFETIME, PLAY, READ, Issuer
 
 # ---- State and evolve --------------------------------------------------------------------------------------------------
 
@@ -107,11 +107,11 @@ class Issued(msgspec.Struct, frozen=True):
 class Players:
     """Sign-up, tokens, names."""
 
-    def __init__(self, log: EventLog, keys: MasterKeys, vault: Vault, tokens: Tokens, passwords: Passwords) -> None:
+    def __init__(self, log: EventLog, keys: MasterKeys, vault: Vault, issuer: Issuer, passwords: Passwords) -> None:
         self._partitions = log.partitions
         self._keys = keys
         self._vault = vault
-        self._tokens = tokens
+        self._issuer = issuer
         self._passwords = passwords
         self._aggregates: Aggregates[Player, AnyLobbyEvent] = Aggregates(log, LobbyCodec(), initial, fold, books=BOOKS)
         self.cache = self._aggregates.cache
@@ -167,7 +167,7 @@ class Players:
 
     def _token(self, player: str, scopes: tuple[str, ...], now: int, lifetime: int) -> tuple[Issued, TokenIssued]:
         token_id = secrets.token_hex(8)
-        token = self._tokens.issue(player, scopes, now // 1000, lifetime, token_id)
+        token = self._issuer.issue(player, scopes, now // 1000, lifetime, token_id)
         expires = (now // 1000 + lifetime) * 1000
         return Issued(player, token, scopes, expires), TokenIssued(player, token_id, scopes, expires)
 

@@ -19,13 +19,18 @@ from shared.events.sealed import BoxKey, Sealed
 _decode = msgspec.json.Decoder(Sealed).decode
 
 
+def vault_schema(namespace: str) -> str:
+    """The schema of the vault."""
+    return f"{namespace}_vault" if namespace else "vault"
+
+
 class Vault:
     """The keys of persons. Raises what Postgres raises when it is away."""
 
     def __init__(self, database: Database, keys: MasterKeys, namespace: str) -> None:
         self._database = database
         self._persons = PersonKeys(keys)
-        self._schema = f"{namespace}_vault" if namespace else "vault"
+        self._schema = vault_schema(namespace)
 
     @property
     def table(self) -> str:

@@ -14,22 +14,21 @@ from services.table.clocks.postgres import PostgresClockStore
 from services.table.corrections_api import correction_routes
 from services.table.fast_path import Express
 from services.table.import_api import import_routes
+from services.table.keys_seen import KeysSeen
 from services.table.next_deals import NextDeals
 from services.table.openings import Openings
-from services.table.running_tables import require_keys
 from services.table.table import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog.jetstream import JetStreamLog
-from shared.events.keys import MasterKeys, UnknownKey
+from shared.events.keys import UnknownKey
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
 from shared.projections.core.history import RefusedToRun
 from shared.projections.core.projection import schema_of
-from shared.projections.core.status import PASSING
 from shared.projections.following.projector import Projector
 from shared.web import cache_figures
 from shared.web.application import now_ms
-from shared.web.auth import Tokens, master_keys
+from shared.web.auth import master_keys, verifying
 from shared.web.cache_figures import capacity
 from shared.web.log_connection import connected_log
 from shared.web.problems import unavailable
@@ -64,6 +63,7 @@ class _Run:
         self._next_deals: NextDeals | None = None
         self._clocks: Clocks | None = None
         self._openings: Projector | None = None
+        self._keys: KeysSeen | None = None
 
     def desk(self) -> Desk:
         if self._desk is None or self._log is None or not self._log.connected():
@@ -71,7 +71,7 @@ class _Run:
         return self._desk
 
     async def start(self) -> None:
-        settings, keys = self._settings, master_keys(self._settings)
+        settings, keys, tokens = self._settings, master_keys(self._settings), verifying(self._settings)
         self._log = await connected_log(settings, "pulka table")
         tables = Tables(self._log, TableCodec(keys), capacity(settings.cache_mb))
         cache_figures.show("tables", tables.cache)
@@ -85,21 +85,17 @@ class _Run:
             await self._openings.start()
         except RefusedToRun as refused:
             raise CannotStart(f"the table service refuses to run: {refused.reason}: {refused}") from None
-        await self._require_keys(schema, keys)
+        self._keys = KeysSeen(settings.postgres_dsn, schema, keys)
+        try:
+            await self._keys.begin()
+        except UnknownKey as unknown:
+            raise CannotStart(f"{unknown}: the log holds deals sealed under it; add it to the master keys file") from None
         store = PostgresClockStore(settings.postgres_dsn, schema)
         self._clocks = Clocks(tables, store, self._log.partitions.table_streams, now_ms, next_deals.after, outages=outages)
         await self._clocks.begin()
         self._desk = Desk(
-            tables=tables, reader=reader, keys=keys, streams=Streams(), tokens=Tokens(keys), clock=now_ms, committed=next_deals.after
+            tables=tables, reader=reader, keys=keys, streams=Streams(), tokens=tokens, clock=now_ms, committed=next_deals.after
         )
-
-    async def _require_keys(self, schema: str, keys: MasterKeys) -> None:
-        try:
-            await require_keys(self._settings.postgres_dsn, schema, keys)
-        except UnknownKey as unknown:
-            raise CannotStart(f"{unknown}: the log holds deals sealed under it; add it to the master keys file") from None
-        except PASSING as away:
-            log.warning("keys_not_checked", reason=type(away).__name__)  # tables are opened one by one, and each names a key it lacks
 
     async def drain(self) -> None:
         if self._desk is not None:
@@ -109,6 +105,8 @@ class _Run:
 
     async def stop(self) -> None:
         await self.drain()
+        if self._keys is not None:
+            await self._keys.stop()
         if self._next_deals is not None:
             await self._next_deals.drain()
         if self._desk is not None:
@@ -120,13 +118,21 @@ class _Run:
         self._desk = None
 
     async def health(self) -> dict[str, Any]:
-        if self._desk is None or self._log is None or self._clocks is None or self._openings is None:
+        if self._desk is None or self._log is None or self._clocks is None or self._openings is None or self._keys is None:
             return {"status": "down", "reason": "not started"}
         openings = self._openings.health()
         connected = self._log.connected()
         sweeps, skew, trouble = self._clocks.state in {"sweeping", "standby"}, self._clocks.skew(), self._log.trouble()
         kept = self._log.streams_health()
-        well = connected and trouble is None and sweeps and not skew and openings["status"] == kept["status"] == "ok"
+        keys = self._keys.health()
+        well = (
+            keys["trouble"] is None
+            and connected
+            and trouble is None
+            and sweeps
+            and not skew
+            and openings["status"] == kept["status"] == "ok"
+        )
         return {
             "status": "ok" if well else "degraded" if connected else "down",
             "log": (trouble or "connected") if connected else "away",
@@ -135,5 +141,6 @@ class _Run:
             "clocks": self._clocks.state,
             **({"clock_skew": skew} if skew else {}),
             "streams": self._desk.streams.count,
+            "master_keys": keys,
             "projections": [openings],
         }

@@ -1,16 +1,12 @@
 """The keys, none of which is ever in the log: master keys, the keys derived from them for each aggregate, and the signing key.
 
-A key file has one key a line, `id:64 hex digits`. The first master key seals, all of them open: a new one is put in front, an old one goes
-only when no box names it any more.
+The first master key of a file seals, all of them open: a new one is added behind, made the first once all instances know it, and an old one
+goes only when no box names it any more. A process that uses the file takes up what is changed there without a restart.
 """
 
 from __future__ import annotations
 
-import hashlib
 import hmac
-import os
-import re
-import stat
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -19,17 +15,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
+from shared.events import key_files
+from shared.events.key_files import ChangingFile, KeyFileError, Keys
 from shared.events.sealed import KEY_BYTES, BoxKey
 from shared.rules.deck.shuffle import framed
 
 _Kept = TypeVar("_Kept")
 KEPT: Final = 4096  # derived keys remembered: as many tables as an instance has in play, at 0.5 kB each
-LARGEST_FILE: Final = 1 << 16  # bytes: a thousand keys; a file that is larger, or a device without end, holds something else
-_LINE: Final = re.compile(r"([a-z0-9][a-z0-9_-]{0,31}):([0-9a-fA-F]{64})")
-
-
-class KeyFileError(Exception):
-    """A key file cannot be used; says the file and the line, never what stands on it."""
 
 
 class UnknownKey(Exception):
@@ -41,20 +33,29 @@ class UnknownKey(Exception):
 
 
 class MasterKeys:
-    """The master keys by id, and what is derived from them. Never shows a key."""
+    """The master keys by id, and what is derived from them. Never shows a key.
 
-    def __init__(self, keys: tuple[tuple[str, bytes], ...]) -> None:
+    Keys that come from a file follow it: what is added there opens from then on, what is made the first seals. A key that is no longer
+    there goes on opening until the process ends, and a file that cannot be read changes nothing: no move may fail by it.
+    """
+
+    def __init__(self, keys: Keys) -> None:
         """`keys` are (id, 32 bytes), the sealing one first. Raises `ValueError` for none, or for an id that stands twice."""
         if not keys or len(dict(keys)) != len(keys):
             raise ValueError("at least one master key, each id once")
         self._keys = dict(keys)
         self._box_keys: dict[tuple[str, str], BoxKey] = {}
         self._digest_keys: dict[tuple[str, str], bytes] = {}
+        self._file: ChangingFile | None = None
+        self.trouble: str | None = None  # why the file that was put there is not used
 
     @classmethod
     def load(cls, path: Path) -> MasterKeys:
         """The keys in the file at `path`. Raises `KeyFileError`, or `OSError` when it cannot be read."""
-        return cls(_read(path))
+        file = ChangingFile(path)  # before it is read: what is changed meanwhile is seen at the next look
+        keys = cls(key_files.read(path))
+        keys._file = file
+        return keys
 
     @classmethod
     def create(cls, path: Path, key_id: str, entropy: bytes) -> MasterKeys:
@@ -63,7 +64,8 @@ class MasterKeys:
 
         Whoever calls this has made sure that there is no log yet whose boxes would need an older key.
         """
-        return cls(_write(path, key_id, entropy))
+        key_files.create(path, key_files.lines([key_files.new_key(key_id, entropy)]))
+        return cls.load(path)
 
     def __repr__(self) -> str:
         return f"MasterKeys({', '.join(self._keys)})"
@@ -71,12 +73,33 @@ class MasterKeys:
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids, the sealing key's first."""
+        self.refresh()
         return tuple(self._keys)
 
     def require(self, key_ids: frozenset[str]) -> None:
         """Raises `UnknownKey`, naming the first of `key_ids` that is not here. Services ask this before they start on a log."""
+        if key_ids - self._keys.keys():
+            self.refresh(now=True)
         for key_id in sorted(key_ids - self._keys.keys()):
             raise UnknownKey(key_id)
+
+    def refresh(self, *, now: bool = False) -> None:
+        """Take up what was changed in the file, if there is one; it is looked at once a second at most, or `now`."""
+        if self._file is None or not self._file.changed(now=now):
+            return
+        try:
+            told = dict(key_files.read(self._file.path))
+        except KeyFileError as wrong:
+            self.trouble = str(wrong)
+            return
+        except OSError as wrong:
+            self.trouble = f"{self._file.path}: {wrong.strerror}"
+            return
+        if changed := [key_id for key_id, key in told.items() if self._keys.get(key_id, key) != key]:
+            self.trouble = f"{self._file.path}: key {changed[0]} is another one than before; an id is never used again"
+            return
+        self.trouble = None
+        self._keys = told | {key_id: key for key_id, key in self._keys.items() if key_id not in told}
 
     def box_key(self, aggregate: str, key_id: str | None = None) -> BoxKey:
         """The key of one aggregate's boxes, derived from master key `key_id`, or from the sealing one. Raises `UnknownKey`."""
@@ -96,6 +119,8 @@ class MasterKeys:
         return known
 
     def _derived(self, key_id: str, purpose: str, aggregate: str) -> bytes:
+        if key_id not in self._keys:
+            self.refresh(now=True)  # another instance may have begun to seal under a new key in this second
         if key_id not in self._keys:
             raise UnknownKey(key_id)
         return HKDF(SHA256(), KEY_BYTES, salt=None, info=framed(purpose, aggregate)).derive(self._keys[key_id])
@@ -123,12 +148,14 @@ class SigningKey:
     @classmethod
     def load(cls, path: Path) -> SigningKey:
         """The first key in the file at `path`. Raises `KeyFileError`, or `OSError` when it cannot be read."""
-        return cls(*_read(path)[0])
+        return cls(*key_files.read(path)[0])
 
     @classmethod
     def create(cls, path: Path, key_id: str, entropy: bytes) -> SigningKey:
         """A key from `entropy`, written to a new file that only its owner can read. Raises `FileExistsError`."""
-        return cls(*_write(path, key_id, entropy)[0])
+        key = key_files.new_key(key_id, entropy)
+        key_files.create(path, key_files.lines([key]))
+        return cls(*key)
 
     def __repr__(self) -> str:
         return f"SigningKey({self.id})"
@@ -160,42 +187,3 @@ def _remember(known: dict[tuple[str, str], _Kept], place: tuple[str, str], value
     if len(known) >= KEPT:
         del known[next(iter(known))]  # the oldest: a derived key costs microseconds to make again
     known[place] = value
-
-
-def _read(path: Path) -> tuple[tuple[str, bytes], ...]:
-    keys: dict[str, bytes] = {}
-    found_at = path.stat()
-    if not stat.S_ISREG(found_at.st_mode) or found_at.st_size > LARGEST_FILE:
-        raise KeyFileError(f"{path}: no file of keys")
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if not line.strip():
-            continue
-        found = _LINE.fullmatch(line.strip())
-        if found is None:
-            raise KeyFileError(f"{path}, line {number}: not `id:64 hex digits`")
-        if found[1] in keys:
-            raise KeyFileError(f"{path}, line {number}: key {found[1]} stands twice")
-        keys[found[1]] = bytes.fromhex(found[2])
-    if not keys:
-        raise KeyFileError(f"{path}: no key")
-    return tuple(keys.items())
-
-
-def _write(path: Path, key_id: str, entropy: bytes) -> tuple[tuple[str, bytes], ...]:
-    if len(entropy) < KEY_BYTES:
-        raise ValueError(f"a key needs {KEY_BYTES} bytes of entropy")
-    key = hashlib.sha256(framed("pulka new key 1", entropy)).digest()
-    line = f"{key_id}:{key.hex()}"
-    if _LINE.fullmatch(line) is None:
-        raise ValueError(f"no key id: {key_id!r}")
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(line + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # a log sealed under a key whose file a crash forgot could never be read
-    finally:
-        os.close(folder)
-    return ((key_id, key),)

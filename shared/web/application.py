@@ -30,12 +30,12 @@ def now_ms() -> int:
 def build(services: Sequence[Service], settings: Settings) -> Litestar:
     """The application that serves `services`, which whoever runs it starts, drains and stops. It opens nothing.
 
-    Raises `CannotStart` when the master keys are missing: every request's token is verified here.
+    Raises `CannotStart` when the public keys of tokens are missing: every request's token is verified here.
     """
-    tokens = auth.Tokens(auth.master_keys(settings))
+    tokens = auth.verifying(settings)
     routes: list[Any] = [route for service in services for route in service.routes]
     app = Litestar(
-        route_handlers=[*routes, *health_routes(services), metrics.metrics, *front_routes(services)],
+        route_handlers=[*routes, *health_routes(services, tokens.public), metrics.metrics, *front_routes(services)],
         dependencies={
             **auth.dependencies(tokens, now_ms),
             **idempotency.DEPENDENCIES,

@@ -10,6 +10,7 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
 from shared.web.service import Service
+from shared.web.token_keys import PublicKeys
 
 PATIENCE: Final = 1.0  # seconds; a service that cannot say how it is by then is not well
 _ORDER: Final = ("ok", "degraded", "down")
@@ -23,12 +24,13 @@ async def health_of(services: Sequence[Service]) -> dict[str, Any]:
     return {"status": worst, "services": parts}
 
 
-def health_routes(services: Sequence[Service]) -> list[HTTPRouteHandler]:
-    """The two routes over `services`."""
+def health_routes(services: Sequence[Service], public: PublicKeys | None = None) -> list[HTTPRouteHandler]:
+    """The two routes over `services`; `public` are the keys by which tokens are verified."""
 
     @get("/health", tags=["operation"], summary="How each service is; 200 as long as the process answers")
     async def health() -> dict[str, Any]:
-        return await health_of(services)
+        found = await health_of(services)
+        return found if public is None else found | {"token_keys": {"known": list(public.ids), "trouble": public.trouble}}
 
     @get("/health/ready", tags=["operation"], summary="200 while any service of this process can serve, else 503")
     async def ready() -> Response[dict[str, Any]]:

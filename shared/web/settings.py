@@ -54,6 +54,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=0, description="Most bytes of one stream of the log; 0: only the limits of NATS itself bound them")
     ] = 0  # the disk's room is shared by all
     master_keys_file: Annotated[str, Meta(description="Lines id:64 hex digits; the first seals, all open; empty: HOME/keys")] = ""
+    token_key_file: Annotated[
+        str,
+        Meta(description="Private key of tokens, lines id:64 hex digits, the first signs; only for lobby and bots; empty: HOME/keys"),
+    ] = ""
+    token_public_keys_file: Annotated[
+        str, Meta(description="Public keys of tokens, by which every service verifies them; empty: HOME/keys")
+    ] = ""
     signing_key_file: Annotated[str, Meta(description="Ed25519 private key, one line id:64 hex digits; empty: HOME/keys")] = ""
     home: Annotated[str, Meta(description="Folder of `pulka up` for data, keys and logs")] = ".pulka"
     host: Annotated[str, Meta(description="Address to listen on")] = "127.0.0.1"  # nobody from outside unless asked for

@@ -19,6 +19,7 @@ from services.cli.console.logs import log_to
 from services.cli.serving.composition import serve
 from services.cli.serving.process import listen
 from shared.web.settings import read_settings
+from tests.token_keys import token_variables
 
 PULKA = (sys.executable, "-c", "from services.cli.main import main; main()")
 
@@ -67,6 +68,7 @@ class Lives:
             "PULKA_NAMESPACE": namespace,
             "PULKA_NATS_DURABLE": "yes",
             "PULKA_MASTER_KEYS_FILE": str(keys),
+            **token_variables(folder),
         }
         self._errors = (folder / "ledger.log").open("ab")
         self._lives: dict[int, Life] = {}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import stat
 
 import pytest
 
-from shared.events.keys import KeyFileError, MasterKeys, SigningKey, UnknownKey, command_digest, former_digests, verify_signature
+from shared.events import key_files
+from shared.events.key_files import KeyFileError
+from shared.events.keys import MasterKeys, SigningKey, UnknownKey, command_digest, former_digests, verify_signature
 from shared.events.sealed import Opened, TamperedBox
 
 TABLE = "table.3.3-abc"
@@ -134,3 +137,108 @@ def test_a_signature_is_checked_with_the_public_half(tmp_path):
     assert not verify_signature(SigningKey("s2", b"x" * 32).public, b"head", signature)
     assert not verify_signature(key.public, b"head", "no hex")
     assert not verify_signature("", b"head", signature)
+
+
+# ---- a file that changes while it is used -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Files are looked at each time."""
+    monkeypatch.setattr("shared.events.key_files.LOOK_S", 0.0)
+
+
+@pytest.fixture
+def followed(tmp_path):
+    """A file of the old key, and the keys that follow it."""
+    path = tmp_path / "master"
+    key_files.create(path, key_files.lines([OLD]))
+    return path, MasterKeys.load(path)
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_key_is_rotated_while_it_is_used(followed):
+    """Added behind, the new key opens and nothing is sealed under it; made the first, it seals; the old one goes on opening."""
+    path, keys = followed
+    first = keys.box_key(TABLE).seal(OPENED, b"n" * 12, b"here")
+    key_files.replace(path, key_files.lines([OLD, NEW]))
+    assert (keys.ids, keys.box_key(TABLE).id, keys.box_key(TABLE, "new").id) == (("old", "new"), "old", "new")
+    key_files.replace(path, key_files.lines([NEW, OLD]))
+    second = keys.box_key(TABLE).seal(OPENED, b"n" * 12, b"here")
+    assert (first.key, second.key, keys.ids) == ("old", "new", ("new", "old"))
+    for box in (first, second):
+        assert keys.box_key(TABLE, box.key).open(box, b"here") == OPENED
+    assert (
+        command_digest(keys, TABLE, b"one") != former_digests(keys, TABLE, b"one")[0] == command_digest(MasterKeys((OLD,)), TABLE, b"one")
+    )
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize(
+    ("text", "trouble"),
+    [("", "no key"), ("half of a li", "line 1"), ("old:" + "ab" * 32, "another one than before"), (None, "No such file")],
+)
+def test_a_file_that_cannot_be_used_changes_nothing(followed, text, trouble):
+    """Whatever is put in its place, the keys in hand go on sealing and opening; what is wrong is told, without a word of the content."""
+    path, keys = followed
+    box = keys.box_key(TABLE).seal(OPENED, b"n" * 12, b"here")
+    path.unlink() if text is None else key_files.replace(path, text)
+    assert keys.ids == ("old",)
+    assert trouble in keys.trouble
+    assert "ab" * 4 not in keys.trouble
+    assert keys.box_key(TABLE, "old").open(box, b"here") == OPENED
+    path.unlink(missing_ok=True)
+    key_files.create(path, key_files.lines([NEW, OLD]))
+    assert (keys.ids, keys.trouble) == (("new", "old"), None)
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_key_that_is_taken_away_opens_until_the_process_ends(followed):
+    """A slip of the pen in the file fails no move; a start with that file would say what is missing."""
+    path, keys = followed
+    key_files.replace(path, key_files.lines([NEW]))
+    assert keys.ids == ("new", "old")
+    assert MasterKeys.load(path).ids == ("new",)
+
+
+def test_a_box_under_a_key_of_this_very_second(followed):
+    """Another instance may have begun to seal under a new key before this one's next look: then it looks at once."""
+    path, keys = followed
+    box = MasterKeys((NEW,)).box_key(TABLE).seal(OPENED, b"n" * 12, b"here")
+    key_files.replace(path, key_files.lines([OLD, NEW]))
+    keys.require(frozenset({"new"}))
+    assert keys.box_key(TABLE, box.key).open(box, b"here") == OPENED
+    with pytest.raises(UnknownKey, match="newer"):
+        keys.box_key(TABLE, "newer")
+
+
+def test_a_replaced_file_keeps_its_owner_and_who_may_read_it(tmp_path):
+    """It is another file under the same name, closed to the world, open to its group where it was; a link leads to where it led."""
+    path = tmp_path / "master"
+    key_files.create(path, key_files.lines([OLD]))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o644)
+    (tmp_path / "link").symlink_to(path)
+    before = path.stat()
+    key_files.replace(tmp_path / "link", key_files.lines([NEW]))
+    after = path.stat()
+    assert (after.st_uid, after.st_gid, stat.S_IMODE(after.st_mode)) == (before.st_uid, before.st_gid, 0o640)
+    assert after.st_ino != before.st_ino
+    assert (tmp_path / "link").is_symlink()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link", "master"]
+
+
+def test_what_is_half_written_is_never_there(tmp_path, monkeypatch):
+    """A full disk in the middle leaves the file as it was, and nothing beside it."""
+
+    def full(_descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "master"
+    key_files.create(path, key_files.lines([OLD]))
+    monkeypatch.setattr("shared.events.key_files.os.fsync", full)
+    for write in (lambda: key_files.replace(path, key_files.lines([NEW])), lambda: key_files.create(tmp_path / "other", "x")):
+        with pytest.raises(OSError, match="No space"):
+            write()
+    assert key_files.read(path) == (OLD,)
+    assert [one.name for one in tmp_path.iterdir()] == ["master"]

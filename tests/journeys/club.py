@@ -14,6 +14,8 @@ from pathlib import Path
 import httpx
 import msgspec
 
+from tests.token_keys import token_variables
+
 READY = 60.0  # seconds; a start takes one or two, on a busy machine more
 PATIENCE = 30.0  # seconds for what comes by itself: a next deal, a server that restarts
 
@@ -25,6 +27,7 @@ class Club:
         keys = folder / "master_keys"
         if not keys.exists():
             keys.write_text("test:" + "5a" * 32 + "\n")
+            keys.chmod(0o600)
         self.service = service
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("PULKA_")},
@@ -33,6 +36,7 @@ class Club:
             "PULKA_NAMESPACE": namespace,
             "PULKA_NATS_DURABLE": "yes",
             "PULKA_MASTER_KEYS_FILE": str(keys),
+            **token_variables(folder),
             **settings,
         }
         self.errors = folder / f"{service}.log"

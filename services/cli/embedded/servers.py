@@ -15,7 +15,7 @@ import structlog
 from services.cli.embedded.account import Account, choose_account
 from services.cli.embedded.binaries import Binaries, find_binaries
 from services.cli.embedded.home import Home, Ports, free_port, load_ports, save_ports
-from services.cli.embedded.keys import KeyFiles, ensure_keys
+from services.cli.embedded.keys import GivenFiles, KeyFiles, ensure_keys
 from services.cli.embedded.log_keeper import LogKeeper
 from services.cli.embedded.log_room import LogRoom, room_of
 from services.cli.embedded.nats_server import nats_server, nats_url
@@ -39,18 +39,16 @@ class EmbeddedServers:
     """A context: entered, the servers answer; left, they are gone. Start it from the main thread.
 
     `nats`, `postgres`: which of the two are wanted.
-    `master_keys`, `signing_key`: key files to use instead of HOME's. `watch()` restarts what dies, and a log that met a full disk once
+    `keys`: key files to use instead of HOME's. `watch()` restarts what dies, and a log that met a full disk once
     there is room, for as long as it is awaited; without it a dead server stays dead until `revive()`. Entering raises `CannotStart` with
     one line for a person.
     """
 
     keys: KeyFiles
 
-    def __init__(
-        self, home: Path, *, nats: bool = True, postgres: bool = True, master_keys: Path | None = None, signing_key: Path | None = None
-    ) -> None:
+    def __init__(self, home: Path, *, nats: bool = True, postgres: bool = True, keys: GivenFiles | None = None) -> None:
         self._home = Home(home)
-        self._given_keys = (master_keys, signing_key)
+        self._given_keys = keys or GivenFiles()
         self._makers: dict[str, MakeServer] = {}
         if nats:
             self._makers["nats"] = nats_server
@@ -110,7 +108,7 @@ class EmbeddedServers:
         """Take HOME, make what is missing, start the servers and wait until they answer."""
         self._home.open()
         try:
-            self.keys = ensure_keys(self._home, *self._given_keys)
+            self.keys = ensure_keys(self._home, self._given_keys)
             if not self._makers:
                 return
             account = choose_account(self.home)

@@ -12,7 +12,7 @@ import httpx
 import msgspec
 
 from services.cli.console.server_url import BY_DEFAULT, SERVER_URL, server_away, server_named
-from shared.web.auth import OPERATE, Tokens, master_keys
+from shared.web.auth import OPERATE, issuing
 from shared.web.service import CannotStart
 from shared.web.settings import read_settings
 
@@ -31,12 +31,12 @@ ABSENT: Final = 404
 def erase(player: str, url: str | None, home: Path | None, *, yes: bool, as_json: bool) -> None:
     """Erase PLAYER (an id): destroy the key of the personal data, and prove it in the log.
 
-    Games, scores and the audit stay; nobody can tell whose they were. Needs the master keys of the server's home.
+    Games, scores and the audit stay; nobody can tell whose they were. Needs the private token key of the server's home.
     """
     settings = read_settings(os.environ)
     if home is not None:
         settings = msgspec.structs.replace(settings, home=str(home))
-    token = Tokens(master_keys(settings)).issue(OPERATOR, (OPERATE,), int(time.time()), LIFETIME)
+    token = issuing(settings).issue(OPERATOR, (OPERATE,), int(time.time()), LIFETIME)
     if not yes:
         _ask(player)
     answer = _erased(server_named(url, os.environ, home), player, token)

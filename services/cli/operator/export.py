@@ -27,7 +27,7 @@ from services.ledger.exports.export_columns import What
 from services.ledger.exports.export_files import FormName, NoSuchForm, NotInstalled, form_of
 from services.ledger.exports.export_forms import Dialect, Form, Ndjson, Separator
 from services.ledger.exports.export_rows import PART, Place
-from shared.web.auth import Tokens, master_keys
+from shared.web.auth import issuing
 from shared.web.service import CannotStart
 from shared.web.settings import Settings, read_settings
 
@@ -132,7 +132,7 @@ def _token(settings: Settings, given: str | None) -> str | None:
     if given:
         return given
     try:
-        return Tokens(master_keys(settings)).issue_operator(OPERATOR, int(time.time()), LIFETIME, secrets.token_hex(8))
+        return issuing(settings).issue_operator(OPERATOR, int(time.time()), LIFETIME, secrets.token_hex(8))
     except CannotStart:
         click.echo("no token and no keys: exporting only public pulkas that are over", err=True)
         return None

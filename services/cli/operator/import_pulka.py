@@ -20,7 +20,7 @@ from services.cli.console.server_url import BY_DEFAULT, SERVER_URL, server_away,
 from services.cli.operator.token import BAD_NAME, NAME
 from shared.rules.language.refusal import Malformed
 from shared.rules.pulka.imported import imported
-from shared.web.auth import Tokens, master_keys
+from shared.web.auth import issuing
 from shared.web.service import CannotStart
 from shared.web.settings import Settings, read_settings
 
@@ -45,8 +45,8 @@ def import_command(  # noqa: PLR0913 - a parameter an option
 ) -> None:
     """Import the pulka in FILE ("-": standard input), a score file as `pulka score` reads it.
 
-    It gets a table of its own, with sheet, deals and settlement, marked as imported; it changes no rating. Needs the master keys of the
-    server's home. Exit status 1: this pulka was imported before and annulled since.
+    It gets a table of its own, with sheet, deals and settlement, marked as imported; it changes no rating. Needs the private token key of
+    the server's home. Exit status 1: this pulka was imported before and annulled since.
     """
     if NAME.fullmatch(name) is None:
         raise click.BadParameter(BAD_NAME, param_hint="--name")
@@ -82,7 +82,7 @@ def _key_of(text: bytes, players: tuple[str, ...], *day: str) -> str:
 
 def _sent(settings: Settings, url: str, name: str, key: str, body: bytes) -> dict[str, Any]:
     """What the server answers. Raises `CannotStart`, `ServersUnreachable`."""
-    token = Tokens(master_keys(settings)).issue_operator(name, int(time.time()), LIFETIME, secrets.token_hex(8))
+    token = issuing(settings).issue_operator(name, int(time.time()), LIFETIME, secrets.token_hex(8))
     headers = {"Authorization": f"Bearer {token}", "Idempotency-Key": key, "Content-Type": "application/json"}
     try:
         answer = httpx.post(

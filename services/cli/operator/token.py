@@ -1,4 +1,4 @@
-"""`pulka token`: a token for an operator, signed with the master key of a HOME. No server is asked, and none hands one out."""
+"""`pulka token`: a token for an operator, signed with the private key of a HOME. No server is asked, and none hands one out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Final
 import click
 import msgspec
 
-from shared.web.auth import OPERATE, OPERATOR, Tokens, master_keys
+from shared.web.auth import OPERATE, OPERATOR, issuing
 from shared.web.settings import read_settings
 
 DAY: Final = 24 * 3600  # seconds
@@ -27,10 +27,10 @@ BAD_NAME: Final = "1 to 40 letters, digits, dots, dashes and underscores, the fi
 @click.option(
     "--days", type=click.IntRange(1, LONGEST), default=1, show_default=True, help="How long the token is valid; it cannot be revoked."
 )
-@click.option("--home", type=click.Path(), help="Folder whose key signs; without it PULKA_MASTER_KEYS_FILE or PULKA_HOME (.pulka).")
+@click.option("--home", type=click.Path(), help="Folder whose key signs; without it PULKA_TOKEN_KEY_FILE or PULKA_HOME (.pulka).")
 @click.option("--json", "as_json", is_flag=True, help="Answer with one JSON object.")
 def token(scope: str, name: str, days: int, home: str | None, *, as_json: bool) -> None:
-    """Make a token for an operator with the master key of a HOME; whoever can read that key may.
+    """Make a token for an operator with the private token key of a HOME; whoever can read that key may.
 
     It goes into the header `Authorization: Bearer …`. It says nothing about seats and opens no hidden card.
     """
@@ -38,9 +38,9 @@ def token(scope: str, name: str, days: int, home: str | None, *, as_json: bool) 
         raise click.BadParameter(BAD_NAME, param_hint="--name")
     settings = read_settings(os.environ)
     if home is not None:
-        settings = msgspec.structs.replace(settings, home=home, master_keys_file="")
-    tokens, now = Tokens(master_keys(settings)), int(time.time())
-    made = tokens.issue_operator(name, now, days * DAY, secrets.token_hex(8))
+        settings = msgspec.structs.replace(settings, home=home, token_key_file="", token_public_keys_file="")
+    issuer, now = issuing(settings), int(time.time())
+    made = issuer.issue_operator(name, now, days * DAY, secrets.token_hex(8))
     expires = now + days * DAY
     if as_json:
         click.echo(msgspec.json.encode({"token": made, "author": OPERATOR + name, "scopes": [scope], "expires": 1000 * expires}))

@@ -11,6 +11,7 @@ import msgspec
 
 from services.cli.console.logs import log_file, log_to
 from services.cli.embedded import EmbeddedServers
+from services.cli.embedded.keys import GivenFiles
 from services.cli.embedded.log_room import SMALL_ROOM
 from services.cli.serving.composition import SERVICES, require_reachable, serve
 from services.cli.serving.process import listen, stand_by
@@ -68,8 +69,12 @@ def _servers_of(settings: Settings) -> EmbeddedServers:
         home_of(settings),
         nats=not settings.nats_url,
         postgres=not settings.postgres_dsn,
-        master_keys=_path(settings.master_keys_file),
-        signing_key=_path(settings.signing_key_file),
+        keys=GivenFiles(
+            master_keys=_path(settings.master_keys_file),
+            signing_key=_path(settings.signing_key_file),
+            token_key=_path(settings.token_key_file),
+            token_public_keys=_path(settings.token_public_keys_file),
+        ),
     )
 
 
@@ -89,6 +94,8 @@ def _complete(settings: Settings, servers: EmbeddedServers, port: int) -> Settin
         postgres_dsn=settings.postgres_dsn or servers.postgres_dsn,
         master_keys_file=str(servers.keys.master_keys),
         signing_key_file=str(servers.keys.signing_key),
+        token_key_file=str(servers.keys.token_key),
+        token_public_keys_file=str(servers.keys.token_public_keys),
     )
 
 

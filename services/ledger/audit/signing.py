@@ -25,7 +25,8 @@ from shared.eventlog.aggregates import Mismatch
 from shared.eventlog.port import EventLog, LogError
 from shared.events.chain import Finding
 from shared.events.checkpoint_document import Leaf, Signed, in_order, leaf_of, root_over, sign, wrong_in_row
-from shared.events.keys import KeyFileError, SigningKey
+from shared.events.key_files import KeyFileError
+from shared.events.keys import SigningKey
 from shared.events.ledger_events import CheckpointSigned, TableArchived
 from shared.projections.core import checkpoint
 from shared.projections.core.projection import Connection
@@ -130,9 +131,16 @@ class DailySigner:
     """Signs the first checkpoint of each day, UTC, while this instance leads."""
 
     def __init__(
-        self, event_log: EventLog, checkpoints: Checkpoints, key: SigningKey | None, leads: Callable[[], bool], clock: Callable[[], int]
+        self,
+        event_log: EventLog,
+        checkpoints: Checkpoints,
+        key: Callable[[], SigningKey | None],
+        leads: Callable[[], bool],
+        clock: Callable[[], int],
     ) -> None:
-        """`key` None: it only keeps the rows up to date with what others sign. `clock` gives milliseconds since 1970."""
+        """`key()` is asked for whenever something is due, so that a new key signs without a restart; None: it only keeps the rows up to
+        date with what others sign. `clock` gives milliseconds since 1970.
+        """
         self._log = event_log
         self._checkpoints = checkpoints
         self._key = key
@@ -149,14 +157,15 @@ class DailySigner:
             await asyncio.sleep(LOOK_S if self._done else AGAIN_S)
 
     async def look(self) -> bool:
-        """Sign when it is due; whether it was. Raises as `Checkpoints.sign`."""
+        """Sign when it is due; whether it was. Raises as `Checkpoints.sign`, and `CannotStart` when the key cannot be read."""
         if not self._leads():
             return False
         before, now = await self._checkpoints.signed(), self._clock()
-        if self._key is None or not any((await ends_of(self._log)).values()) or (before and _at(before[-1]) // DAY_MS >= now // DAY_MS):
+        done = before and _at(before[-1]) // DAY_MS >= now // DAY_MS
+        if done or (key := self._key()) is None or not any((await ends_of(self._log)).values()):
             await self._checkpoints.catch_up()
             return False
-        await self._checkpoints.sign(self._key, now)
+        await self._checkpoints.sign(key, now)
         return True
 
     async def look_and_tell(self) -> None:
@@ -167,6 +176,9 @@ class DailySigner:
         except NotToBeSigned as refused:
             self.refused = str(refused)
             log.critical("checkpoint_refused", table=refused.table, **msgspec.structs.asdict(refused.problem))
+        except CannotStart as unreadable:
+            self.refused = str(unreadable)
+            log.critical("checkpoint_refused", reason="signing_key")
         except (LogError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError, Unreadable) as away:
             self._done = False
             log.warning("checkpoint_put_off", reason=type(away).__name__)

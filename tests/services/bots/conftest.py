@@ -15,6 +15,7 @@ from shared.events.keys import MasterKeys
 from shared.web.application import build
 from shared.web.settings import Settings
 from tests.served import served
+from tests.token_keys import token_files
 
 
 class Club(NamedTuple):
@@ -36,7 +37,13 @@ class Club(NamedTuple):
 @pytest.fixture
 async def club(nats_url, postgres_dsn, namespace, tmp_path):
     MasterKeys.create(tmp_path / "master_keys", "k1", secrets.token_bytes(32))
-    settings = Settings(nats_url=nats_url, postgres_dsn=postgres_dsn, namespace=namespace, master_keys_file=str(tmp_path / "master_keys"))
+    settings = Settings(
+        nats_url=nats_url,
+        postgres_dsn=postgres_dsn,
+        namespace=namespace,
+        master_keys_file=str(tmp_path / "master_keys"),
+        **token_files(tmp_path),
+    )
     services = [lobby.create(settings), table.create(settings)]
     for service in services:
         await service.start()

@@ -24,10 +24,11 @@ from shared.events.keys import MasterKeys
 from shared.projections.versions.live_version import LiveVersion
 from shared.projections.versions.versions import Versions
 from shared.web import application
-from shared.web.auth import READ, Tokens
+from shared.web.auth import READ, Issuer
 from shared.web.service import Service
 from shared.web.settings import Settings
 from tests.partitions import TABLE_STREAMS
+from tests.token_keys import ISSUER, token_files
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def checkpoints(log, readers, proofs, postgres_dsn):
 class Site:
     """The ledger's routes, asked by somebody; `read` waits for the rows of everything that was played."""
 
-    def __init__(self, client: httpx.AsyncClient, tokens: Tokens, log: MemoryLog) -> None:
+    def __init__(self, client: httpx.AsyncClient, tokens: Issuer, log: MemoryLog) -> None:
         self.client, self._tokens, self._log = client, tokens, log
 
     def token(self, player: str, *scopes: str) -> dict[str, str]:
@@ -118,7 +119,7 @@ async def site(projector, log, postgres_dsn, versions, schema, tmp_path):
     async def health() -> dict:
         return projector.health()
 
-    keys = MasterKeys.create(tmp_path / "master_keys", "k1", b"k" * 32)
+    MasterKeys.create(tmp_path / "master_keys", "k1", b"k" * 32)
     made = (
         table_routes,
         sheet_routes,
@@ -131,9 +132,9 @@ async def site(projector, log, postgres_dsn, versions, schema, tmp_path):
     routes = [route for make in made for route in make(lambda: desk)]
     routes += rating_routes(lambda: desk, keeper)
     service = Service(name="ledger", routes=routes, start=nothing, stop=nothing, health=health)
-    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
+    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys"), **token_files(tmp_path)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://ledger") as client:
-        site = Site(client, Tokens(keys), log)
+        site = Site(client, ISSUER, log)
         site.app, site.desk = app, desk
         yield site
     for started in keepers:

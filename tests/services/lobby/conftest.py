@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -20,8 +19,8 @@ from shared.events.keys import MasterKeys
 from shared.rules.convention.options import PRESETS, to_document
 from shared.rules.language.game_events import PulkaClosed, PulkaOpened, PulkaRefused
 from shared.web.application import build
-from shared.web.auth import Tokens
 from shared.web.settings import Settings
+from tests.token_keys import ISSUER, token_files
 
 
 class Person:
@@ -89,7 +88,13 @@ class TableService:
 @pytest.fixture
 def settings(nats_url, postgres_dsn, namespace, tmp_path):
     MasterKeys.create(tmp_path / "master_keys", "k1", secrets.token_bytes(32))
-    return Settings(nats_url=nats_url, postgres_dsn=postgres_dsn, namespace=namespace, master_keys_file=str(tmp_path / "master_keys"))
+    return Settings(
+        nats_url=nats_url,
+        postgres_dsn=postgres_dsn,
+        namespace=namespace,
+        master_keys_file=str(tmp_path / "master_keys"),
+        **token_files(tmp_path),
+    )
 
 
 @pytest.fixture
@@ -122,8 +127,8 @@ def sign_up(client):
 
 
 @pytest.fixture
-def host_token(settings):
-    return Tokens(MasterKeys.load(Path(settings.master_keys_file))).issue_host(int(time.time()))
+def host_token():
+    return ISSUER.issue_host(int(time.time()))
 
 
 @pytest.fixture

@@ -22,14 +22,14 @@ from shared.events.personal import PersonKeys, open_personal
 from shared.events.sealed import Sealed, TamperedBox
 from shared.events.upcast import stored_lobby_events
 from shared.projections.core.projection import schema_of
-from shared.web.auth import OPERATE, Tokens
+from shared.web.auth import OPERATE
 from tests.services.lobby.conftest import Person
+from tests.token_keys import ISSUER
 
 
 @pytest.fixture
-def operator(client, settings):
-    keys = MasterKeys.load(Path(settings.master_keys_file))
-    return Person(client, token=Tokens(keys).issue("operator", (OPERATE,), int(time.time())))
+def operator(client):
+    return Person(client, token=ISSUER.issue("operator", (OPERATE,), int(time.time())))
 
 
 @pytest.fixture

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import time
-from pathlib import Path
 
 from argon2 import PasswordHasher
 
 from services.lobby.passwords import WAITING, Passwords
 from services.lobby.players import address_of
 from shared.events.address import is_id
-from shared.events.keys import MasterKeys
-from shared.web.auth import Tokens
 from shared.web.problems import Problem
 from tests.services.lobby.conftest import Person
+from tests.token_keys import ISSUER
 
 
 async def test_sign_up(stranger, sign_up):
@@ -94,10 +92,9 @@ async def test_by_token(sign_up, stranger):
         assert answer["path"] == path
 
 
-async def test_an_operators_token_opens_nothing_in_the_lobby(client, settings):
+async def test_an_operators_token_opens_nothing_in_the_lobby(client):
     """It can make itself no other token, open no table, take no seat; and what it signs up is a person, no bot (least privilege)."""
-    keys = MasterKeys.load(Path(settings.master_keys_file))
-    operator = Person(client, token=Tokens(keys).issue_operator("desk", int(time.time()), 3600, "id"))
+    operator = Person(client, token=ISSUER.issue_operator("desk", int(time.time()), 3600, "id"))
     assert (await operator.get("/me"))["scopes"] == ["operate"]
     for path, body in (("/tokens", {}), ("/tables", {})):
         assert (await operator.post(path, body, status=403))["code"] == "scope_missing"

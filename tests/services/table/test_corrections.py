@@ -18,11 +18,12 @@ from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
 from shared.rules.pulka import decider as match
 from shared.web import application
-from shared.web.auth import HOST, OPERATE, OPERATOR, PLAY, READ, Tokens
+from shared.web.auth import HOST, OPERATE, OPERATOR, PLAY, READ, Issuer
 from shared.web.service import Service
 from shared.web.settings import Settings
 from shared.web.streaming import Streams
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
+from tests.token_keys import ISSUER, token_files, verifier
 
 JUDGE = "judge"
 COURT = {"mode": "adjudicated", "arbiter": JUDGE, "attention": "server"}
@@ -32,7 +33,7 @@ WHY = "a trick was counted twice"
 class Office:
     """A settled table and the routes of its service, asked by tokens of all kinds."""
 
-    def __init__(self, playing: Playing, client: httpx.AsyncClient, tokens: Tokens) -> None:
+    def __init__(self, playing: Playing, client: httpx.AsyncClient, tokens: Issuer) -> None:
         self.playing, self._client, self._tokens = playing, client, tokens
         self.operator = tokens.issue_operator("desk", int(time.time()), 3600, "id")
 
@@ -76,7 +77,7 @@ async def open_office(tmp_path):
             await settled(playing)
         keys = MasterKeys.create(tmp_path / "master_keys", "k1", b"k" * 32)
         reader = Reader(playing.tables, PublicCodec(KEYS), lambda: playing.now)
-        desk = Desk(playing.tables, reader, keys, Streams(), Tokens(keys), lambda: time.time_ns() // 1_000_000, lambda _: None)
+        desk = Desk(playing.tables, reader, keys, Streams(), verifier(), lambda: time.time_ns() // 1_000_000, lambda _: None)
 
         async def nothing() -> None:
             """Started and stopped by the fixture."""
@@ -87,10 +88,10 @@ async def open_office(tmp_path):
         service = Service(
             name="table", routes=[*routes(lambda: desk), *correction_routes(lambda: desk)], start=nothing, stop=nothing, health=health
         )
-        app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
+        app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys"), **token_files(tmp_path)))
         client = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://table")
         clients.append(client)
-        return Office(playing, client, Tokens(keys))
+        return Office(playing, client, ISSUER)
 
     yield opened
     for client in clients:

@@ -15,12 +15,13 @@ from services.table.guards import has_a_key, may_play, move_guards, says_what_wa
 from services.table.viewer_stream import Reader
 from shared.events.redaction import PublicCodec
 from shared.web.application import build
-from shared.web.auth import PLAY, READ, Tokens
+from shared.web.auth import PLAY, READ
 from shared.web.problems import Problem
 from shared.web.service import Service
 from shared.web.settings import Settings
 from shared.web.streaming import Streams
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
+from tests.token_keys import ISSUER, token_files, verifier
 
 MOVES = f"/v1/tables/{TABLE_ID}/moves"
 CUT = {"type": "cut", "at": 16}
@@ -37,7 +38,7 @@ def desk(table):
     """What both ways work with."""
     return Desk(
         tables=table.tables, reader=Reader(table.tables, PublicCodec(KEYS), lambda: table.now), keys=KEYS, streams=Streams(),
-        tokens=Tokens(KEYS), clock=lambda: table.now, committed=lambda _: None,
+        tokens=verifier(), clock=lambda: table.now, committed=lambda _: None,
     )  # fmt: skip
 
 
@@ -45,7 +46,7 @@ def desk(table):
 async def clients(table, desk, tmp_path):
     """A client whose requests may take the short way, and one without it; and the players' headers by seat."""
     (tmp_path / "keys").write_text("tests:" + bytes(range(32)).hex() + "\n")
-    settings, tokens, long_ways = Settings(master_keys_file=str(tmp_path / "keys")), Tokens(KEYS), []
+    settings, tokens, long_ways = Settings(master_keys_file=str(tmp_path / "keys"), **token_files(tmp_path)), ISSUER, []
 
     def noted(long_way):
         async def way(scope, receive, send):
@@ -226,7 +227,7 @@ async def test_a_guard_that_is_gone_is_missed_by_both_ways(table, desk, clients,
     """Neither way checks anything by itself: without a guard both let through what it would have refused."""
     short, long, bearers, _ = clients
     cutter = ((await table.table()).pulka.dealer - 1) % 3
-    looker = f"Bearer {desk.tokens.issue(PLAYERS[cutter], [READ], table.now // 1000)}"
+    looker = f"Bearer {ISSUER.issue(PLAYERS[cutter], [READ], table.now // 1000)}"
     bearer, more = {
         may_play: (looker, {}),
         has_a_key: (bearers[cutter], {"Idempotency-Key": None}),

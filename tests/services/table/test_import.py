@@ -22,12 +22,13 @@ from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
 from shared.rules.pulka.imported import PulkaArchived, imported_again
 from shared.web import application
-from shared.web.auth import OPERATE, PLAY, READ, Tokens
+from shared.web.auth import OPERATE, PLAY, READ
 from shared.web.service import Service
 from shared.web.settings import Settings
 from shared.web.streaming import Streams
 from tests.partitions import TABLE_STREAMS
 from tests.services.table.playing import KEYS
+from tests.token_keys import ISSUER, token_files, verifier
 
 SEATS = tuple(new_id(bytes([seat]) * 17) for seat in range(3))
 FILE = {
@@ -76,7 +77,7 @@ async def club(tmp_path):
     keys = MasterKeys.create(tmp_path / "master_keys", "k1", b"k" * 32)
     tables = Tables(log, TableCodec(KEYS))
     reader = Reader(tables, PublicCodec(KEYS), lambda: 1)
-    desk = Desk(tables, reader, keys, Streams(), Tokens(keys), lambda: time.time_ns() // 1_000_000, lambda _: None)
+    desk = Desk(tables, reader, keys, Streams(), verifier(), lambda: time.time_ns() // 1_000_000, lambda _: None)
 
     async def nothing():
         """Started and stopped by the fixture."""
@@ -86,9 +87,9 @@ async def club(tmp_path):
 
     handlers = [handler for make in (routes, correction_routes, import_routes) for handler in make(lambda: desk)]
     service = Service(name="table", routes=handlers, start=nothing, stop=nothing, health=health)
-    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
+    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys"), **token_files(tmp_path)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://table") as client:
-        yield Club(client, Tokens(keys), log)
+        yield Club(client, ISSUER, log)
 
 
 async def test_it_is_one_event_and_a_settled_table(club):

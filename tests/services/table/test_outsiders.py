@@ -9,11 +9,11 @@ from services.table.guards import Sender
 from services.table.viewer_stream import Reader
 from shared.events.redaction import PublicCodec
 from shared.rules.language.moves import Bid, Cut, Join
-from shared.web.auth import Tokens
 from shared.web.problems import Problem
 from shared.web.streaming import Streams
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 from tests.services.table.test_archived import archived
+from tests.token_keys import verifier
 
 LATE = {"spectators": {"allowed": True, "delay_deals": 1}}
 HIDDEN = [{"visibility": "private"}, LATE, {"spectators": {"allowed": False}}]
@@ -24,7 +24,7 @@ async def at(terms):
     playing = await Playing(target=40, terms=terms).open()
     await playing.until("auction", deal=2)
     reader = Reader(playing.tables, PublicCodec(KEYS), lambda: playing.now)
-    return playing, Desk(playing.tables, reader, KEYS, Streams(), Tokens(KEYS), lambda: playing.now, lambda _: None)
+    return playing, Desk(playing.tables, reader, KEYS, Streams(), verifier(), lambda: playing.now, lambda _: None)
 
 
 async def refused(desk, player, move, seen=None):

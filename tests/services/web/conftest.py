@@ -23,12 +23,13 @@ from shared.events.keys import MasterKeys
 from shared.rules.language.moves import AnyMove
 from shared.rules.language.refusal import Refused
 from shared.web import application, auth
-from shared.web.auth import Caller, Tokens
+from shared.web.auth import Caller
 from shared.web.problems import refusal
 from shared.web.service import Service
 from shared.web.settings import Settings
 from shared.web.streaming import Frame, Streams
 from tests.served import served as on_a_port
+from tests.token_keys import ISSUER, token_files
 
 TROUBLES = {
     "mismatch": Mismatch(3),
@@ -146,8 +147,8 @@ def master(tmp_path):
 
 
 @pytest.fixture
-def tokens(master):
-    return Tokens(master[0])
+def tokens():
+    return ISSUER
 
 
 @pytest.fixture
@@ -169,7 +170,7 @@ def app(master, health, source):
     handlers = [echo, needed, numbers, counted, hang, hang_with_a_command, key, who, mine, trouble, stream]
     routes = Router("/", route_handlers=handlers, dependencies=provided)
     service = Service(name="small", start=nothing, stop=nothing, health=told, routes=[routes])
-    return application.build([service], Settings(master_keys_file=str(master[1])))
+    return application.build([service], Settings(master_keys_file=str(master[1]), **token_files(master[1].parent)))
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import pytest
 
 from services.cli.console import documents
 from services.cli.console.documents import LARGEST, lines_of, read_document
-from shared.events.keys import KeyFileError, MasterKeys
+from shared.events.key_files import KeyFileError
+from shared.events.keys import MasterKeys
 from shared.rules.language.refusal import Malformed
 
 COMMANDS = {

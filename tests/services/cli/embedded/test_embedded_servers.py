@@ -251,7 +251,7 @@ def test_secrets_are_for_their_owner_alone(home):
     """Keys and passwords are 0600 in a folder that is 0700; no command line shows a password."""
     with EmbeddedServers(home) as servers:
         files = list((home / "keys").iterdir())
-        assert len(files) == 5
+        assert len(files) == 7
         assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
         assert stat.S_IMODE((home / "keys").stat().st_mode) == 0o700
         secrets = [servers.nats_url.split(":")[2].split("@")[0], servers.postgres_dsn.split(":")[2].split("@")[0]]

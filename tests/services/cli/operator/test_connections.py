@@ -20,6 +20,7 @@ from services.cli.player.whatif import whatif
 from shared.events.keys import MasterKeys
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
+from tests.token_keys import token_variables
 
 ROOT = Path(__file__).parents[4]
 PULKA = [sys.executable, "-c", "from services.cli.main import main; main()"]
@@ -156,7 +157,7 @@ def test_an_error_of_ours_keeps_its_traceback():
 def test_nobody_is_erased_without_a_yes(tmp_path, answer):
     """A no, or nobody there to answer: said, with status 2."""
     MasterKeys.create(tmp_path / "master_keys", "k1", b"m" * 32)
-    environment = {"PULKA_MASTER_KEYS_FILE": str(tmp_path / "master_keys")}
+    environment = {"PULKA_MASTER_KEYS_FILE": str(tmp_path / "master_keys"), **token_variables(tmp_path)}
     found = CliRunner(env=environment).invoke(erase, ["P", "--url", "http://127.0.0.1:1"], input=answer)
     assert isinstance(found.exception, CannotStart)
     assert (str(found.exception), found.exception.exit_code) == ("not erased; give --yes to erase without a question", 2)

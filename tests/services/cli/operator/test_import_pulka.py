@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from services.cli.operator.import_pulka import import_command
 from services.cli.player.score import score
-from shared.events.keys import MasterKeys
 from shared.web.service import CannotStart, ServersUnreachable
+from tests.token_keys import token_files
 
 FILE = {"convention": "sochi", "players": 3, "deals": [{"contract": "all_pass", "tricks": [2, 5, 3]}]}
 ANSWER = {"table_id": "0-" + "a" * 26, "revision": 1, "position": "TABLE_0:1", "hash": "00" * 32}
@@ -56,7 +56,7 @@ class Server:
 def run(tmp_path):
     keys = tmp_path / "home" / "keys"
     keys.mkdir(parents=True)
-    MasterKeys.create(keys / "master_keys", "k1", b"k" * 32)
+    token_files(keys)
     file = tmp_path / "pulka.json"
 
     def invoke(document, *arguments, home=tmp_path / "home"):

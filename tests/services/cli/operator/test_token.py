@@ -1,4 +1,4 @@
-"""`pulka token`: an operator's token by whoever has the master key, and by nobody else."""
+"""`pulka token`: an operator's token by whoever has the private key, and by nobody else."""
 
 from __future__ import annotations
 
@@ -9,17 +9,28 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from services.cli.embedded.keys import ensure_token_keys
 from services.cli.operator.token import token
-from shared.events.keys import MasterKeys
 from shared.web.auth import Tokens
 from shared.web.problems import Problem
 from shared.web.service import CannotStart
+from shared.web.token_keys import PublicKeys
+from tests.token_keys import token_files, verifier
 
 
 @pytest.fixture
 def keys(tmp_path):
     (tmp_path / "home" / "keys").mkdir(parents=True)
-    return MasterKeys.create(tmp_path / "home" / "keys" / "master_keys", "k1", b"k" * 32)
+    token_files(tmp_path / "home" / "keys")
+    return verifier()
+
+
+@pytest.fixture
+def other(tmp_path):
+    """The keys of another club: the environment that names them, and what takes its tokens."""
+    private, public = tmp_path / "other", tmp_path / "other_public"
+    ensure_token_keys(private, public, 0)
+    return {"PULKA_TOKEN_KEY_FILE": str(private), "PULKA_TOKEN_PUBLIC_KEYS_FILE": str(public)}, Tokens(PublicKeys.load(public))
 
 
 def made(*options, environment=None):
@@ -30,7 +41,7 @@ def test_the_token_names_an_operator_who_may_operate_and_nothing_else(keys, tmp_
     """Signed with the HOME's key, for as long as was asked; a service with that key takes it."""
     answer = msgspec.json.decode(made("--name", "desk", "--days", "2", "--home", str(tmp_path / "home"), "--json").stdout)
     now = int(time.time())
-    caller = Tokens(keys).verify(answer["token"], now)
+    caller = keys.verify(answer["token"], now)
     assert (caller.player, caller.scopes) == (answer["author"], frozenset(answer["scopes"])) == ("operator:desk", {"operate"})
     assert answer["expires"] == caller.expires * 1000
     assert 2 * 24 * 3600 - 60 < caller.expires - now <= 2 * 24 * 3600
@@ -39,25 +50,24 @@ def test_the_token_names_an_operator_who_may_operate_and_nothing_else(keys, tmp_
 def test_standard_output_is_the_token(keys, tmp_path):
     """So that a shell can put it into a variable; whose it is and until when stands on standard error."""
     answer = made(environment={"PULKA_HOME": str(tmp_path / "home")})
-    assert Tokens(keys).verify(answer.stdout.strip(), int(time.time())).player == "operator:operator"
+    assert keys.verify(answer.stdout.strip(), int(time.time())).player == "operator:operator"
     assert "operator:operator" in answer.stderr
     assert answer.stdout.strip() not in answer.stderr
 
 
-def test_another_key_is_another_club(keys, tmp_path):
-    """What one master key has signed means nothing to a service that has another."""
-    other = MasterKeys.create(tmp_path / "other", "k1", b"o" * 32)
-    answer = made(environment={"PULKA_MASTER_KEYS_FILE": str(tmp_path / "other")})
-    assert Tokens(other).verify(answer.stdout.strip(), int(time.time())).player == "operator:operator"
+def test_another_key_is_another_club(keys, other):
+    """What one key has signed means nothing to a service that has another."""
+    environment, tokens = other
+    answer = made(environment=environment)
+    assert tokens.verify(answer.stdout.strip(), int(time.time())).player == "operator:operator"
     with pytest.raises(Problem):
-        Tokens(keys).verify(answer.stdout.strip(), int(time.time()))
+        keys.verify(answer.stdout.strip(), int(time.time()))
 
 
-def test_a_home_that_is_named_comes_before_a_key_file(keys, tmp_path):
+def test_a_home_that_is_named_comes_before_a_key_file(keys, other, tmp_path):
     """`--home` says whose key is meant, whatever the environment says."""
-    MasterKeys.create(tmp_path / "other", "k1", b"o" * 32)
-    answer = made("--home", str(tmp_path / "home"), environment={"PULKA_MASTER_KEYS_FILE": str(tmp_path / "other")})
-    assert Tokens(keys).verify(answer.stdout.strip(), int(time.time())).scopes == {"operate"}
+    answer = made("--home", str(tmp_path / "home"), environment=other[0])
+    assert keys.verify(answer.stdout.strip(), int(time.time())).scopes == {"operate"}
 
 
 def test_without_the_key_there_is_no_token(tmp_path):

@@ -27,6 +27,7 @@ from shared.web import application
 from shared.web.service import Service
 from shared.web.settings import Settings
 from tests.services.ledger.played import PlayedTable
+from tests.token_keys import token_files
 
 pytestmark = pytest.mark.servers
 
@@ -76,7 +77,7 @@ async def test_two_instances_sign_one(log, projector, checkpoints, readers, proo
 async def test_one_a_day_by_the_leader(log, projector, checkpoints, connection, proofs):
     """The first look of a day signs, while it leads and has a key, once there is a table; others keep their rows up to date."""
     now, leads = [NOW], [False]
-    signer = DailySigner(log, checkpoints, KEY, lambda: leads[0], lambda: now[0])
+    signer = DailySigner(log, checkpoints, lambda: KEY, lambda: leads[0], lambda: now[0])
     assert not await signer.look()
     leads[0] = True
     assert not await signer.look(), "there is no table yet"
@@ -85,7 +86,7 @@ async def test_one_a_day_by_the_leader(log, projector, checkpoints, connection, 
     assert await signer.look()
     now[0] += DAY_MS - 10
     assert not await signer.look()
-    keyless = DailySigner(log, checkpoints, None, lambda: True, lambda: now[0] + DAY_MS)
+    keyless = DailySigner(log, checkpoints, lambda: None, lambda: True, lambda: now[0] + DAY_MS)
     assert not await keyless.look()
     now[0] += 10
     assert await signer.look()
@@ -193,7 +194,7 @@ async def test_a_refusal_is_told_and_looked_at_again(log, projector, checkpoints
     """What keeps a checkpoint from being signed stays told until it is mended; a log that is away is waited for."""
     played = await PlayedTable(log, 17).play(commits=9)
     await read(projector, played)
-    signer = DailySigner(log, checkpoints, KEY, lambda: True, lambda: NOW)
+    signer = DailySigner(log, checkpoints, lambda: KEY, lambda: True, lambda: NOW)
     await connection.execute("UPDATE audit_trail SET hash = repeat('0', 64) WHERE revision = 6")
     await signer.look_and_tell()
     assert f"{played.id} revision 6: changed" in signer.refused
@@ -257,7 +258,7 @@ async def site(log, projector, readers, proofs, tmp_path):
     reads = ProofReads(Desk(log, readers, projector.at_least), proofs)
     service = Service(name="ledger", routes=proof_routes(lambda: reads), start=nothing, stop=nothing, health=health)
     MasterKeys.create(tmp_path / "master_keys", "k1", b"k" * 32)
-    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
+    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys"), **token_files(tmp_path)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://ledger/v1/ledger") as client:
         yield client
 

@@ -13,6 +13,7 @@ from shared.web.service import Service
 from shared.web.settings import Settings
 from tests.served import served
 from tests.services.ledger.played import PlayedTable
+from tests.token_keys import token_files
 
 SEATS = ("a", "b", "c")
 
@@ -62,7 +63,7 @@ async def test_picture_and_page_have_names_and_json_has_none(site, log, tmp_path
         return {"status": "ok"}
 
     service = Service(name="ledger", routes=sheet_routes(lambda: site.desk, names), start=nothing, stop=nothing, health=health)
-    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
+    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys"), **token_files(tmp_path)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://ledger") as client:
 
         async def answer(form):

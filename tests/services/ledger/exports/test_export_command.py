@@ -27,6 +27,7 @@ from shared.web.service import CannotStart, ServersUnreachable, Service
 from shared.web.settings import Settings, read_settings
 from tests.served import served
 from tests.services.ledger.played import PlayedTable
+from tests.token_keys import token_files
 
 pytestmark = pytest.mark.servers
 
@@ -115,8 +116,7 @@ async def test_from_a_server_a_token_decides(site, played, command, tmp_path):
     public, private = played
     token = site.token(private.seats[1], READ)["Authorization"].removeprefix("Bearer ")
     (tmp_path / "home" / "keys").mkdir(parents=True)
-    (tmp_path / "home" / "keys" / "master_keys").write_bytes((tmp_path / "master_keys").read_bytes())
-    (tmp_path / "home" / "keys" / "master_keys").chmod(0o600)
+    token_files(tmp_path / "home" / "keys")
     operator = Command(PULKA_HOME=str(tmp_path / "home"), PULKA_TOKEN="")
     async with served(site.app) as server:
         url = f"http://127.0.0.1:{server.port}"

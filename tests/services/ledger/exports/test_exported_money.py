@@ -17,6 +17,7 @@ from shared.web.settings import Settings
 from tests.services.ledger.exports.test_exports import exported, rows, settled
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.views.test_imported import recorded_table
+from tests.token_keys import token_files
 
 pytestmark = pytest.mark.servers
 
@@ -150,7 +151,7 @@ async def test_names_come_for_who_asks_for_them(site, log, tmp_path):
         return {"status": "ok"}
 
     service = Service(name="ledger", routes=export_routes(lambda: site.desk, names), start=nothing, stop=nothing, health=health)
-    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
+    app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys"), **token_files(tmp_path)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://ledger") as client:
 
         async def asked(what, **parameters):

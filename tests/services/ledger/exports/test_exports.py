@@ -30,6 +30,7 @@ from shared.web.settings import Settings
 from tests.served import served
 from tests.services.ledger.played import PlayedTable
 from tests.services.ledger.views.test_adjudicated import TERMS, Misplayed
+from tests.token_keys import token_files
 
 pytestmark = pytest.mark.servers
 
@@ -387,7 +388,7 @@ async def test_half_an_export_is_never_taken_for_a_whole_one(site, log, monkeypa
             return {"status": "ok"}
 
         service = Service(name="ledger", routes=export_routes(lambda: failing), start=nothing, stop=nothing, health=health)
-        app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys")))
+        app = application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys"), **token_files(tmp_path)))
         async with served(app) as server, httpx.AsyncClient(trust_env=False) as client:
             return await client.get(f"http://127.0.0.1:{server.port}/v1/ledger/export/entries", params={"format": form})
 
