@@ -21,6 +21,7 @@ BENCHMARKS = (
     "bench_rules",
     "bench_open_cards",
     "bench_documents",
+    "bench_tokens",
     "bench_eventlog",
     "bench_partitions",
     "bench_moves",

@@ -1,4 +1,4 @@
-"""Checks an export of a Pulka club with nothing but Python 3.9: `python3 verify.py EXPORT [--key PUBLIC_KEY] [--json]`.
+"""Checks an export of a Pulka club with nothing but Python 3.9: `python3 verify.py EXPORT [--key PUBLIC_KEY]… [--json]`.
 
 Written from the documents alone (deploy/docs/export-file.md; deploy/docs/events.md); imports nothing of Pulka's. It checks the file's
 counts and digest, every table's chain of hashes, every revealed deal (the server's promise, the shuffle from all seeds and the cut, the
@@ -494,10 +494,10 @@ def leaf_entry(leaf: list) -> bytes:
     return json.dumps(dict(zip(LEAF, leaf)), separators=(",", ":")).encode()
 
 
-def wrong_checkpoint(line: dict, key: str | None) -> Iterator[tuple]:
-    """What is wrong with a checkpoint's signature; its header too."""
+def wrong_checkpoint(line: dict, keys: tuple) -> Iterator[tuple]:
+    """What is wrong with a checkpoint's signature, which one of `keys` must have made; none: whichever it names. Its header too."""
     header = json.loads(line["signed"])
-    if key and header["key"] != key.lower():
+    if keys and header["key"] not in keys:
         yield (None, 0, "checkpoint_key", f"checkpoint {header['number']} is signed by another key, {header['key']}")
     if not is_signed(header["key"], line["signed"].encode(), line["signature"]):
         yield (None, 0, "checkpoint_signature", f"the signature of checkpoint {header['number']} does not hold")
@@ -641,16 +641,16 @@ class Verdict:
             self.going_on.append(table)
             self.cut.update({table: None} if hidden else {})
 
-    def other(self, other: dict, key: str | None) -> None:
+    def other(self, other: dict, keys: tuple) -> None:
         """The checkpoint, or a proof."""
         if "checkpoint" in other:
-            self.sign(other["checkpoint"], key)
+            self.sign(other["checkpoint"], keys)
         else:
             self.held(other["proof"]["leaf"][0], list(wrong_proof(other["proof"], self.header, self.kept, self.cut)))
 
-    def against(self, known: dict, key: str | None) -> None:
+    def against(self, known: dict, keys: tuple) -> None:
         """A checkpoint's file that was kept elsewhere."""
-        self.sign(known, key)
+        self.sign(known, keys)
         entries = list(map(leaf_entry, known["leaves"]))
         if (len(entries), tree_root(entries)) != (self.header["tables"], self.header["root"]):
             self.signed = False
@@ -660,10 +660,10 @@ class Verdict:
             if leaf[0] in self.kept:
                 self.held(leaf[0], list(wrong_leaf(leaf, self.kept, self.cut)))
 
-    def sign(self, checkpoint: dict, key: str | None) -> None:
+    def sign(self, checkpoint: dict, keys: tuple) -> None:
         """The checkpoint that tables are held against from here on; only one whose signature holds proves anything."""
         self.header = json.loads(checkpoint["signed"])
-        found = list(wrong_checkpoint(checkpoint, key))
+        found = list(wrong_checkpoint(checkpoint, keys))
         self.problems += found
         self.signed = not found
 
@@ -673,8 +673,8 @@ class Verdict:
         self.proved += self.signed and not found and self.kept.get(table) is not None and self.cut.get(table) is None
 
 
-def check(path: str, key: str | None = None, against: str | None = None, processes: int = 1) -> dict:
-    """The verdict on a file, as `--json` prints it."""
+def check(path: str, keys: tuple = (), against: str | None = None, processes: int = 1) -> dict:
+    """The verdict on a file, as `--json` prints it. `keys`: the club's public keys, in hex; a club that changes its key has several."""
     export, verdict = Export(Path(path)), Verdict()
     for table, result in results(export, processes):
         verdict.table(table, *result, hidden=table in export.hidden)
@@ -682,15 +682,15 @@ def check(path: str, key: str | None = None, against: str | None = None, process
             print(f"\r{len(verdict.kept)} tables, {export.commits} commits", end="\r", file=sys.stderr)
     try:
         for other in export.others:
-            verdict.other(other, key)
+            verdict.other(other, keys)
     except UNREADABLE as wrong:
         verdict.problems.append((None, 0, "checkpoint_unreadable", f"checkpoint or proof cannot be read ({type(wrong).__name__})"))
     try:
         if against is not None:
-            verdict.against(json.loads(Path(against).read_text(encoding="utf-8")), key)
+            verdict.against(json.loads(Path(against).read_text(encoding="utf-8")), keys)
     except UNREADABLE as wrong:
         verdict.problems.append((None, 0, "checkpoint_unreadable", f"{against} is no checkpoint ({type(wrong).__name__})"))
-    if key and verdict.header is None:
+    if keys and verdict.header is None:
         verdict.problems.append((None, 0, "checkpoint_missing", "a key was given, and nothing here is signed by any"))
     problems = [dict(zip(("table", "revision", "code", "message"), problem)) for problem in export.problems + verdict.problems]
     header = verdict.header if isinstance(verdict.header, dict) else None
@@ -723,19 +723,24 @@ def main() -> int:
     """The command line."""
     options = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0], epilog=STATUSES)
     options.add_argument("export", help="the file, .ndjson or .ndjson.gz")
-    options.add_argument("--key", help="the club's public key, 64 hex digits, that the checkpoint must be signed with")
+    options.add_argument(
+        "--key",
+        action="append",
+        default=[],
+        help="the club's public key, 64 hex digits, that signed the checkpoint; repeat it for several",
+    )
     options.add_argument("--against", help="a checkpoint's file that was kept elsewhere: the tables must be as they are in it")
     options.add_argument("--json", action="store_true", help="answer by one JSON object")
     options.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="tables checked at a time")
     chosen = options.parse_args()
-    if chosen.key is not None and not re.fullmatch("[0-9a-fA-F]{64}", chosen.key):
+    if not all(re.fullmatch("[0-9a-fA-F]{64}", key) for key in chosen.key):
         options.error("--key: a public key is 64 hex digits")
     for path in map(Path, filter(None, (chosen.export, chosen.against))):
         if not path.is_file():
             options.error(f"{path} is a folder" if path.is_dir() else f"no such file: {path}")
     if (told := refused(Path(chosen.export))) is not None:
         options.error(f"{chosen.export} is no export: {told}")
-    verdict = check(chosen.export, chosen.key, chosen.against, chosen.processes)
+    verdict = check(chosen.export, tuple(key.lower() for key in chosen.key), chosen.against, chosen.processes)
     if chosen.json:
         print(json.dumps(verdict, ensure_ascii=False))
     else:

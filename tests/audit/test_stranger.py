@@ -19,6 +19,7 @@ from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events import checkpoint_document as document
 from shared.events.commit import decode
 from shared.events.export_file import ExportWriter
+from shared.events.keys import SigningKey
 from tests.audit import stranger, vectors
 from tests.services.ledger.views.test_adjudicated import TERMS, Misplayed
 
@@ -67,7 +68,7 @@ def test_whole_pulkas_are_accepted(tmp_path, convention, players):
     target = None if convention == "federation" else 6
     tables = stranger.played(31, 32, deals=9, convention=convention, players=players, target=target)
     (tmp_path / "export").write_bytes(stranger.exported(tables, stranger.signed(tables), stranger.leaves(tables)))
-    verdict = stranger.verify().check(str(tmp_path / "export"), key=stranger.KEY.public)
+    verdict = stranger.verify().check(str(tmp_path / "export"), keys=(stranger.KEY.public,))
     events = [bytes(event) for commits in tables.values() for data in commits for event in decode(data).events]
     revealed = sum(event.startswith(b'{"type":"DealRevealed"') for event in events)
     assert verdict["problems"] == []
@@ -141,6 +142,18 @@ def test_only_what_is_proved_is_said(tmp_path):
         assert (done.returncode, "signed by key" in done.stdout) == (1, False)
         assert "checkpoint 1 proves none of them\nNOT OK" in done.stdout
         assert json.loads(run(path, *options, "--json").stdout)["checkpoint"]["tables"] == 0
+
+
+def test_a_club_that_changed_its_key_has_two(tmp_path):
+    """A checkpoint that one of the keys signed holds, under the old key or the new; by another key alone it does not."""
+    tables, new = stranger.played(37, deals=2), SigningKey("s2", bytes(range(1, 33)))
+    old_way, new_way = (stranger.exported(tables, stranger.signed(tables, key=key), stranger.leaves(tables)) for key in (stranger.KEY, new))
+    both = ("--key", stranger.KEY.public, "--key", new.public.upper())
+    for data, key, other in ((old_way, stranger.KEY, new), (new_way, new, stranger.KEY)):
+        path = _written(tmp_path / "export", data)
+        assert run(path, *both).returncode == run(path, "--key", key.public).returncode == 0
+        assert "checkpoint_key" in run(path, "--key", other.public).stdout
+    assert run(path, "--key", new.public, "--key", "00").returncode == 2
 
 
 def test_one_changed_byte_is_told_in_a_few_lines(tmp_path):

@@ -43,7 +43,7 @@ PLACES = places()
 
 def test_it_is_accepted_as_it_was_written(file):
     """Nothing is wrong before anything is changed."""
-    assert stranger.problems(file, WHOLE, key=stranger.KEY.public) == []
+    assert stranger.problems(file, WHOLE, keys=(stranger.KEY.public,)) == []
 
 
 @pytest.mark.slow
@@ -222,6 +222,6 @@ def test_a_forged_checkpoint_is_named(file, change, signer, code):
     """Root, predecessor, number, time, or another's key; and one of the club's own over other tables."""
     text = json.dumps(json.loads(SIGNED.signed) | change, separators=(",", ":"))
     forged = document.Signed(text, SIGNED.signature if signer is None else signer.sign(text.encode()))
-    found = stranger.problems(file, stranger.exported(TABLES, forged, LEAVES), key=stranger.KEY.public)
+    found = stranger.problems(file, stranger.exported(TABLES, forged, LEAVES), keys=(stranger.KEY.public,))
     assert code in {one[2] for one in found}
-    assert stranger.problems(file, stranger.exported(TABLES, SIGNED, LEAVES), key=STRANGER.public)[0][2] == "checkpoint_key"
+    assert stranger.problems(file, stranger.exported(TABLES, SIGNED, LEAVES), keys=(STRANGER.public,))[0][2] == "checkpoint_key"

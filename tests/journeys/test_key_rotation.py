@@ -43,6 +43,9 @@ class Between(Party):
         return self.view()["deal"]
 
 
+pytestmark = pytest.mark.timeout(300)  # seconds; two instances and a dozen commands, one after another, on a busy machine
+
+
 @pytest.fixture(scope="module")
 def two(nats_url, postgres_dsn, tmp_path_factory):
     """Two instances of everything, with the same files of keys."""

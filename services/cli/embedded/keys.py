@@ -20,7 +20,7 @@ from shared.web.token_keys import TokenSigner, public_half, public_text, read_pu
 ENTROPY_BYTES = 32  # as many as the key has
 INSTEAD = {  # by the file's name: what a key that is lost for good means
     "master_keys": "another one does not open what the log holds",
-    "signing_key": "if it is lost for good, a new one may be made in its place: operating.md, Keys",
+    "signing_key": "if it is lost for good, a new one may be made in its place by `pulka keys new`",
 }
 
 

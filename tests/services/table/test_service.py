@@ -30,7 +30,7 @@ def running(nats_url, postgres_dsn, namespace, connection, tmp_path):  # noqa: A
     """A context: the service between its start and its stop."""
     keys = tmp_path / "master_keys"
     MasterKeys.create(keys, "k1", bytes(32))
-    settings = Settings(nats_url=nats_url, postgres_dsn=postgres_dsn, namespace=namespace, master_keys_file=str(keys))
+    settings = Settings(nats_url=nats_url, postgres_dsn=postgres_dsn, namespace=namespace, master_keys_file=str(keys), **token_files(tmp_path))
 
     @asynccontextmanager
     async def run():

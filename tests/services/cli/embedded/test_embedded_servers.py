@@ -21,7 +21,10 @@ from nats.errors import TimeoutError as NatsTimeout
 from services.cli.embedded import EmbeddedServers, HomeLocked
 from services.cli.embedded.account import NOBODY, choose_account
 from services.cli.embedded.binaries import _copied, _installed
+from shared.web.auth import issuing, verifying
 from shared.web.service import CannotStart
+from shared.web.settings import Settings
+from shared.web.token_keys import read_public
 from tests.services.cli.processes import processes_of, until, until_async
 
 pytestmark = pytest.mark.servers
@@ -236,6 +239,24 @@ def test_no_new_key_is_made_over_an_existing_log(home, key, instead):
     with pytest.raises(CannotStart, match=f"keys/{key} is missing: .*{instead}"):
         EmbeddedServers(home, postgres=False).start()
     assert not (home / "keys" / key).exists()
+
+
+def test_a_home_of_former_times_gets_the_keys_of_tokens(home):
+    """With today's master key and signing key it starts; it takes players' tokens by HMAC from before this moment, a new home none."""
+    with EmbeddedServers(home, postgres=False) as servers:
+        fresh, files = read_public(servers.keys.token_public_keys), servers.keys
+    assert fresh[1] == 0
+    for file in (files.token_key, files.token_public_keys):
+        file.unlink()
+    began = int(time.time())
+    with EmbeddedServers(home, postgres=False):
+        upgraded = read_public(files.token_public_keys)
+    assert began <= upgraded[1] <= time.time()
+    with EmbeddedServers(home, postgres=False):
+        assert read_public(files.token_public_keys) == upgraded != fresh
+        assert stat.S_IMODE(files.token_key.stat().st_mode) == stat.S_IMODE(files.token_public_keys.stat().st_mode) == 0o600
+        settings = Settings(token_key_file=str(files.token_key), token_public_keys_file=str(files.token_public_keys))
+        assert verifying(settings).verify(issuing(settings).issue_operator("desk", began, 60, "id"), began).is_operator
 
 
 def test_a_lost_database_password_is_a_refusal(home):
