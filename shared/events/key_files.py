@@ -6,6 +6,7 @@ Nothing here ever shows a key: errors name the file and the line.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -82,11 +83,13 @@ def lines(keys: Iterable[tuple[str, bytes]]) -> str:
 
 
 def create(path: Path, text: str) -> None:
-    """Write a new file that only its owner can read, whole or not at all, safe on disk when this returns.
+    """Write a new file that only its owner can read, whole or not at all, safe on disk when this returns. Made by root, it belongs to
+    whoever has the folder: a service need not be root.
 
     Raises `FileExistsError`: a key is never written over another. Whoever calls this has made sure that nothing needs an older key.
     """
     with _part(path, text) as part:
+        _give(part, path.parent.stat())
         os.link(part, path)  # unlike a rename it never takes the place of what is there
 
 
@@ -94,12 +97,14 @@ def replace(path: Path, text: str) -> None:
     """Put `text` in the place of the file, which keeps its owner and group; nobody ever reads half of it.
 
     It keeps its mode too, but for people outside its group: a service that reads it through its group goes on reading it.
+    Raises `PermissionError` when it is another user's, who could not read what takes its place.
     """
     path = path.resolve()  # what a link leads to, not the link
     there = path.stat()
+    if os.geteuid() not in (0, there.st_uid):
+        raise PermissionError(errno.EPERM, "it belongs to another user: run this as they", str(path))
     with _part(path, text) as part:
-        if os.geteuid() == 0:
-            os.chown(part, there.st_uid, there.st_gid)  # by root, for a service that is not root
+        _give(part, there)
         part.chmod(stat.S_IMODE(there.st_mode) & ~_WORLD)
         part.rename(path)
 
@@ -113,6 +118,11 @@ def held(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(folder)
+
+
+def _give(part: Path, owner: os.stat_result) -> None:
+    if os.geteuid() == 0:
+        os.chown(part, owner.st_uid, owner.st_gid)
 
 
 @contextlib.contextmanager
@@ -160,4 +170,4 @@ class ChangingFile:
             found = self.path.stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size  # ctime: it was made readable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 
 import pytest
@@ -226,6 +227,47 @@ def test_a_replaced_file_keeps_its_owner_and_who_may_read_it(tmp_path):
     assert after.st_ino != before.st_ino
     assert (tmp_path / "link").is_symlink()
     assert sorted(one.name for one in tmp_path.iterdir()) == ["link", "master"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_root_makes_and_replaces_files_for_their_owner(tmp_path):
+    """A service that is not root reads them: a new file belongs to whoever has the folder, a replaced one to whom it belonged."""
+    tmp_path.chmod(0o777)
+    os.chown(tmp_path, 12345, 12346)
+    path = tmp_path / "master"
+    key_files.create(path, key_files.lines([OLD]))
+    assert (path.stat().st_uid, path.stat().st_gid) == (12345, 12346)
+    os.chown(path, 23456, 23457)
+    key_files.replace(path, key_files.lines([NEW]))
+    assert (path.stat().st_uid, path.stat().st_gid) == (23456, 23457)
+
+
+def test_a_file_of_another_user_is_not_replaced(tmp_path, monkeypatch):
+    """They could not read what took its place."""
+    path = tmp_path / "master"
+    key_files.create(path, key_files.lines([OLD]))
+    monkeypatch.setattr("shared.events.key_files.os.geteuid", lambda: path.stat().st_uid + 1)
+    with pytest.raises(PermissionError, match="another user"):
+        key_files.replace(path, key_files.lines([NEW]))
+    assert key_files.read(path) == (OLD,)
+
+
+@pytest.mark.usefixtures("eager")
+def test_a_file_that_is_made_readable_is_read(followed, monkeypatch):
+    """It was put there as somebody else's, then given to the service: that changes no byte of it, and is seen all the same."""
+    path, keys = followed
+    key_files.replace(path, key_files.lines([NEW, OLD]))
+    read = key_files.read
+
+    def closed(_path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("shared.events.key_files.read", closed)
+    assert (keys.ids, "Permission denied" in keys.trouble) == (("old",), True)
+    monkeypatch.setattr("shared.events.key_files.read", read)
+    path.chmod(0o600)
+    path.chmod(0o640)
+    assert (keys.ids, keys.trouble) == (("new", "old"), None)
 
 
 def test_what_is_half_written_is_never_there(tmp_path, monkeypatch):

@@ -13,12 +13,13 @@ from services.ledger.audit.against import wrong_with_signed
 from services.ledger.audit.audit_api import proof_routes
 from services.ledger.audit.gathering import NotToBeSigned
 from services.ledger.audit.proof_reads import ProofReads
-from services.ledger.audit.signing import DAY_MS, Checkpoints, DailySigner
+from services.ledger.audit.signing import DAY_MS, Checkpoints, DailySigner, signing_key
 from services.ledger.desk.desk import Desk
 from services.ledger.own.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
 from shared.eventlog.aggregates import Mismatch
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.events.checkpoint_document import Proof, in_order, is_proved, leaf_of, wrong_in_row
+from shared.events import key_files
+from shared.events.checkpoint_document import Proof, Signed, in_order, is_proved, leaf_of, wrong_in_row
 from shared.events.commit import hash_of
 from shared.events.export_file import ExportedProof, ExportedTable, read_export
 from shared.events.keys import MasterKeys, SigningKey
@@ -91,6 +92,27 @@ async def test_one_a_day_by_the_leader(log, projector, checkpoints, connection, 
     now[0] += 10
     assert await signer.look()
     assert await proofs.newest(connection) == 2
+
+
+async def test_a_new_key_signs_without_a_restart(log, projector, checkpoints, tmp_path):
+    """From the next checkpoint on, in the same chain; while its file cannot be read nothing is signed, and why is told."""
+    path, now, new = tmp_path / "signing", [NOW], ("s2", b"x" * 32)
+    settings = Settings(signing_key_file=str(path))
+    key_files.create(path, key_files.lines([("s1", b"y" * 32)]))
+    signer = DailySigner(log, checkpoints, lambda: signing_key(settings), lambda: True, lambda: now[0])
+    await read(projector, await PlayedTable(log, 4).play(commits=8))
+    assert await signer.look()
+    now[0] += DAY_MS
+    key_files.replace(path, "secret-word")
+    await signer.look_and_tell()
+    assert "line 1" in signer.refused
+    assert "secret" not in signer.refused
+    key_files.replace(path, key_files.lines([new]))
+    await signer.look_and_tell()
+    assert signer.refused is None
+    events = await checkpoints.signed()
+    assert [event.key for event in events] == [SigningKey("s1", b"y" * 32).public, SigningKey(*new).public]
+    assert wrong_in_row([Signed(event.signed, event.signature) for event in events], frozenset(event.key for event in events)) == []
 
 
 async def test_rows_are_made_again_from_the_log(log, projector, checkpoints, connection, proofs):
