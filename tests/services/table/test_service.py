@@ -14,6 +14,7 @@ from shared.projections.core.projection import schema_of
 from shared.web.application import now_ms
 from shared.web.settings import Settings
 from tests.services.table.playing import TABLE_ID
+from tests.token_keys import token_files
 
 pytestmark = pytest.mark.servers
 
@@ -30,7 +31,9 @@ def running(nats_url, postgres_dsn, namespace, connection, tmp_path):  # noqa: A
     """A context: the service between its start and its stop."""
     keys = tmp_path / "master_keys"
     MasterKeys.create(keys, "k1", bytes(32))
-    settings = Settings(nats_url=nats_url, postgres_dsn=postgres_dsn, namespace=namespace, master_keys_file=str(keys), **token_files(tmp_path))
+    settings = Settings(
+        nats_url=nats_url, postgres_dsn=postgres_dsn, namespace=namespace, master_keys_file=str(keys), **token_files(tmp_path)
+    )
 
     @asynccontextmanager
     async def run():

@@ -338,7 +338,9 @@ async def test_f38_names_are_asked_for_by_the_command(site, played, command, tmp
         return {"status": "ok"}
 
     service = Service(name="ledger", routes=export_routes(lambda: site.desk, names), start=nothing, stop=nothing, health=health)
-    async with served(application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys"), **token_files(tmp_path)))) as server:
+    async with served(
+        application.build([service], Settings(master_keys_file=str(tmp_path / "master_keys"), **token_files(tmp_path)))
+    ) as server:
         url = f"http://127.0.0.1:{server.port}"
         found = {row["player"]: row["name"] for row in rows((await command("statement", "--url", url, "--names")).stdout)}
         assert found == dict.fromkeys(public.seats) | {public.seats[1]: "Борис"}
