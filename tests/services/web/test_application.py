@@ -18,7 +18,8 @@ async def test_health(client, health, status, ready):
     """`/health` always tells; `/health/ready` is 503 when every service is down, or says something that nobody knows."""
     health["status"] = status
     answer = await client.get("/health")
-    assert (answer.status_code, answer.json()) == (200, {"status": status, "services": {"small": {"status": status}}})
+    told = {"status": status, "services": {"small": {"status": status}}, "token_keys": {"known": ["t1"], "trouble": None}}
+    assert (answer.status_code, answer.json()) == (200, told)
     assert (await client.get("/health/ready")).status_code == ready
 
 

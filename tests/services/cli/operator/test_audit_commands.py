@@ -254,7 +254,7 @@ def test_exports_for_strangers(club, tmp_path):
     for path, tables in ((one, {ONE}), (every, {ONE, TWO}), (whole, {ONE, TWO, HIDDEN})):
         with lines_of(path) as lines:
             assert {line.table for line in read_export(lines) if isinstance(line, ExportedTable)} == tables
-        verdict = stranger.verify().check(str(path), key=club.key.public)
+        verdict = stranger.verify().check(str(path), keys=(club.key.public,))
         assert (verdict["problems"], verdict["checkpoint"]["tables"]) == ([], len(tables))
     with pytest.raises(CannotStart, match="never overwrites a file"):
         club.run("export", ONE, one)
@@ -289,5 +289,5 @@ def test_a_file_whose_own_checkpoint_knows_more_says_so(club, tmp_path):
     path = tmp_path / "cut.ndjson"
     told = club.told("export", AGAIN, path)
     assert (told["commits"] < dealt, told["proofs"]) == (True, 0)
-    verdict = stranger.verify().check(str(path), key=club.key.public)
+    verdict = stranger.verify().check(str(path), keys=(club.key.public,))
     assert (verdict["verified"], verdict["not_compared"]) == (True, {AGAIN: dealt + 2})
