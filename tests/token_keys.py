@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from shared.events import key_files
+from shared.events.token_keys import PublicKeys, TokenSigner, public_half, public_text
 from shared.web.auth import Issuer, Tokens
-from shared.web.token_keys import PublicKeys, TokenSigner, public_half, public_text
 
 KEY = ("t1", bytes(range(100, 132)))
 PUBLIC = (KEY[0], public_half(KEY[1]))

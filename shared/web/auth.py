@@ -20,10 +20,10 @@ from litestar.di import Provide
 
 from shared.events.key_files import KeyFileError
 from shared.events.keys import MasterKeys
+from shared.events.token_keys import BY_HMAC, EDDSA, HMAC, PublicKeys, TokenHeader, TokenSigner, hmac_key
 from shared.web.problems import Problem
 from shared.web.service import CannotStart
 from shared.web.settings import Settings, home_of
-from shared.web.token_keys import BY_HMAC, EDDSA, HMAC, PublicKeys, TokenHeader, TokenSigner, hmac_key
 
 PLAY: Final = "play"  # sit, ready, move: to act in the player's name
 READ: Final = "read"  # see what the player may see

@@ -9,8 +9,8 @@ from typing import Any, Final
 from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
+from shared.events.token_keys import PublicKeys
 from shared.web.service import Service
-from shared.web.token_keys import PublicKeys
 
 PATIENCE: Final = 1.0  # seconds; a service that cannot say how it is by then is not well
 _ORDER: Final = ("ok", "degraded", "down")

@@ -15,7 +15,7 @@ import pytest
 
 from shared.events import key_files
 from shared.events.keys import MasterKeys
-from shared.web.token_keys import hmac_key, public_text, read_public
+from shared.events.token_keys import hmac_key, public_text, read_public
 from tests.journeys.club import Club, Party, Person
 
 ENOUGH = 90.0  # seconds for what takes three

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 
 from shared.events.keys import MasterKeys
+from shared.events.token_keys import PublicKeys, TokenSigner, public_half
 from shared.web.auth import Issuer, Tokens
-from shared.web.token_keys import PublicKeys, TokenSigner, public_half
 from tests.load.figures import tell
 
 RUNS = 5  # odd, so that the median is one of them

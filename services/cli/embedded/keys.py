@@ -14,8 +14,8 @@ from services.cli.embedded.home import Home
 from shared.events import key_files
 from shared.events.key_files import KeyFileError
 from shared.events.keys import MasterKeys, SigningKey
+from shared.events.token_keys import TokenSigner, public_half, public_text, read_public
 from shared.web.service import CannotStart
-from shared.web.token_keys import TokenSigner, public_half, public_text, read_public
 
 ENTROPY_BYTES = 32  # as many as the key has
 INSTEAD = {  # by the file's name: what a key that is lost for good means

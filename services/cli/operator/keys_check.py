@@ -31,12 +31,12 @@ from shared.events import key_files
 from shared.events.checkpoint_document import Signed, sign, wrong_with
 from shared.events.key_files import OTHERS, KeyFileError, Keys
 from shared.events.keys import SigningKey
+from shared.events.token_keys import PublicKeys, TokenSigner, read_public
 from shared.projections.core.checkpoint import CONNECT_S
 from shared.web.auth import LIFETIME, READ, Issuer, Tokens
 from shared.web.log_connection import connected_log
 from shared.web.problems import Problem
 from shared.web.settings import Settings
-from shared.web.token_keys import PublicKeys, TokenSigner, read_public
 
 WRONG: Final = 1  # exit status: a key is missing, or a file is open to others
 PLAYER: Final = "nobody"  # whom the token of the trial names; no player id looks like it

@@ -20,8 +20,8 @@ from services.cli.operator.key_files import HOME_OPTION, JSON_OPTION, KINDS, URL
 from shared.events import key_files
 from shared.events.key_files import Keys
 from shared.events.keys import SigningKey
+from shared.events.token_keys import public_half, public_text, read_public
 from shared.web.service import CannotStart
-from shared.web.token_keys import public_half, public_text, read_public
 
 DOES: Final = {"master": "seals", "signing": "signs checkpoints", "token": "signs tokens"}
 

@@ -12,12 +12,12 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from shared.events import key_files
 from shared.events.keys import MasterKeys
+from shared.events.token_keys import PublicKeys, TokenSigner, hmac_key, public_half, public_text
 from shared.web import auth
 from shared.web.auth import BOT, HOST, LIFETIME, OPERATE, PLAY, READ, Caller, Issuer, Tokens
 from shared.web.problems import Problem
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
-from shared.web.token_keys import PublicKeys, TokenSigner, hmac_key, public_half, public_text
 from tests.token_keys import ISSUER, KEY, PUBLIC, token_files, verifier
 
 NOW = 1_800_000_000

@@ -21,10 +21,10 @@ from nats.errors import TimeoutError as NatsTimeout
 from services.cli.embedded import EmbeddedServers, HomeLocked
 from services.cli.embedded.account import NOBODY, choose_account
 from services.cli.embedded.binaries import _copied, _installed
+from shared.events.token_keys import read_public
 from shared.web.auth import issuing, verifying
 from shared.web.service import CannotStart
 from shared.web.settings import Settings
-from shared.web.token_keys import read_public
 from tests.services.cli.processes import processes_of, until, until_async
 
 pytestmark = pytest.mark.servers

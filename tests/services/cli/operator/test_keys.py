@@ -20,11 +20,11 @@ from services.cli.operator.key_files import place_of
 from services.cli.operator.keys import keys
 from shared.events import key_files
 from shared.events.keys import MasterKeys, SigningKey
+from shared.events.token_keys import TokenSigner, public_half, public_text, read_public
 from shared.web import application, auth
 from shared.web.problems import Problem
 from shared.web.service import CannotBeDone, CannotStart, ServersUnreachable, Service
 from shared.web.settings import Settings
-from shared.web.token_keys import TokenSigner, public_half, public_text, read_public
 from tests.served import served
 
 FILES = ("master_keys", "signing_key", "token_key", "token_public_keys")

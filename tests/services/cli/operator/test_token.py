@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from services.cli.embedded.keys import ensure_token_keys
 from services.cli.operator.token import token
+from shared.events.token_keys import PublicKeys
 from shared.web.auth import Tokens
 from shared.web.problems import Problem
 from shared.web.service import CannotStart
-from shared.web.token_keys import PublicKeys
 from tests.token_keys import token_files, verifier
 
 
