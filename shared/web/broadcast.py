@@ -23,7 +23,7 @@ log = structlog.get_logger("web")
 
 Encode: TypeAlias = "Callable[[Frame], bytes]"
 
-SLICE: Final = 0.000_25  # seconds of sending at a stretch, some ten deliveries: what a request that comes meanwhile waits at most
+SLICE: Final = 0.000_1  # seconds of sending at a stretch, some fifteen deliveries: what a request that comes meanwhile waits at most
 REST: Final = 0.001  # seconds between two slices while somebody who moves waits for an answer; a loop's timers are no finer
 
 

@@ -24,6 +24,7 @@ from services.cli.embedded import EmbeddedServers
 from tests.journeys.club import Club
 from tests.load.bench_moves import TableLoad
 from tests.load.figures import tell
+from tests.load.keep_alive import KeepAlive
 
 MANY = 1000
 CROWDS = (0, 100, MANY)
@@ -63,9 +64,9 @@ class Onlookers:
 
 
 @asynccontextmanager
-async def onlookers(table: Club, load: TableLoad, count: int) -> AsyncIterator[Onlookers]:
+async def onlookers(table: Club, load: Mover, count: int) -> AsyncIterator[Onlookers]:
     """So many, each with their view, for as long as wanted."""
-    revision = (await load.view(0))["revision"]
+    revision = await load.settled()
     script = str(Path(__file__).with_name("onlookers.py"))
     pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
     process = await asyncio.create_subprocess_exec(sys.executable, script, table.url, f"{load.path}/events", str(count), **pipes)
@@ -87,6 +88,18 @@ class Mover(TableLoad):
         self.revision = 0
         self._turns: asyncio.Queue[None] = asyncio.Queue()
         self._moved: asyncio.Queue[dict | None] = asyncio.Queue()  # answers; None: the play has ended
+
+    async def sit_down(self, table: str) -> None:
+        """Connect twice: the play asks by itself, too, and a connection has one request at a time."""
+        await super().sit_down(table)
+        self._aside = await KeepAlive.open(table)
+
+    async def settled(self) -> int:
+        """The revision at which the table waits for a move: the service itself adds none."""
+        while True:
+            _, view = await self._aside.request("GET", self.path, headers=self.authorizations[0])
+            if view["to_act"] is not None:
+                return view["revision"]
 
     async def send(self, seat: int, move: dict) -> dict:
         """One move, once it is told to."""

@@ -53,10 +53,9 @@ class Onlooker(asyncio.Protocol):
         """Count the frames; one may come in two pieces."""
         data = self._tail + data
         self._tail = data[1 - len(COMMIT) :]
-        if not self.viewed.done():
-            if VIEW in data:
-                self.viewed.set_result(None)
-        elif commits := data.count(COMMIT):
+        if not self.viewed.done() and VIEW in data:
+            self.viewed.set_result(None)
+        if commits := data.count(COMMIT):
             self._counts.came(commits)
 
     def connection_lost(self, exc: Exception | None) -> None:
