@@ -19,7 +19,7 @@ from shared.eventlog.port import EventLog
 from shared.events import address
 from shared.events.address import Address
 from shared.events.commit import Commit
-from shared.events.hidden import remembered
+from shared.events.hidden import BOXED, remembered
 from shared.events.sealing import TableCodec, name_of
 from shared.events.terms import Terms
 from shared.events.terms import read as read_terms
@@ -143,7 +143,7 @@ _KEPT_BY: Final = frozenset(kind.__name__ for kind in (*KEEPS_THE_TURN, *GIVES_B
 
 
 FOLD: Final = 1  # raise it when `fold` makes another state of the same commits: then no program reads what an older one has kept
-_PACKING: Final = Packing(Table, shared=(Convention,))
+PACKING: Final = Packing(Table, shared=(Convention,), kinds=BOXED)
 
 
 def initial(where: Address) -> Table:
@@ -177,21 +177,26 @@ def fold(table: Table, commit: Commit, events: tuple[Event, ...]) -> Table:
 
 
 class TableBooks:
-    """How a table closes its books: after a deal, when nothing is hidden, its state is kept, so that nobody folds that deal again."""
+    """How a table closes its books: after a deal its state is kept, so that nobody folds that deal again; and when it is pushed out of an
+    instance's memory, in the middle of one too. What is kept is sealed.
+    """
 
-    version = f"{FOLD}-{_PACKING.fingerprint}"
+    version = f"{FOLD}-{PACKING.fingerprint}"
+
+    def __init__(self, codec: TableCodec) -> None:
+        self._codec = codec
 
     def closes(self, loaded: Loaded[Table], events: tuple[Event, ...]) -> bool:
         """A deal is over and revealed, and the next one has not begun."""
         return loaded.state.pulka.deal is None and not loaded.state.hidden and any(isinstance(event, DealRevealed) for event in events)
 
-    def pack(self, state: Table) -> bytes:
+    def pack(self, where: Address, state: Table) -> bytes:
         """See `Books.pack`."""
-        return _PACKING.pack(state)
+        return self._codec.seal_state(where, PACKING.pack(state))
 
-    def unpack(self, data: bytes) -> Table:
+    def unpack(self, where: Address, data: bytes) -> Table:
         """See `Books.unpack`."""
-        return _PACKING.unpack(data)
+        return PACKING.unpack(self._codec.open_state(where, data))
 
 
 def stands_alone(events: tuple[Event, ...]) -> bool:
@@ -317,7 +322,7 @@ class Tables:
         self.codec = codec
         self._server_seed = server_seed
         self._aggregates: Aggregates[Table, Event] = Aggregates(
-            log, codec, initial, fold, books=TableBooks(), capacity=capacity, shared=(Convention,), entropy=entropy, alone=stands_alone
+            log, codec, initial, fold, books=TableBooks(codec), capacity=capacity, shared=(Convention,), entropy=entropy, alone=stands_alone
         )
         self.cache = self._aggregates.cache
 

@@ -259,25 +259,32 @@ class Aggregates(Generic[S, E]):
 
     async def _read(self, address: Address, head: Stored | None = None) -> Folded[S, E]:
         """Fold the log from its newest snapshot, or from its beginning, at least up to `head`."""
-        until = head.sequence if head else 0
-        kept = None if self._books is None else await self._books.newest(address)
-        folded = None if kept is None else await self._from_snapshot(address, kept, until)
+        if self._books is None:
+            return self._remember(
+                self._advance(self._folding.empty(address), await self._log.read(address, until=head.sequence if head else 0))
+            )
+        reading = self._books.newest(address)
+        kept, found = (await reading, head) if head else await asyncio.gather(reading, self._log.head(address))
+        folded = None if kept is None or found is None else await self._from_snapshot(kept, found)
         if folded is None:
-            folded = self._advance(self._folding.empty(address), await self._log.read(address, until=until), keeps=True)
+            commits = await self._log.read(address, until=found.sequence if found else 0)
+            folded = self._advance(self._folding.empty(address), commits, keeps=True)
         return self._remember(folded)
 
-    async def _from_snapshot(self, address: Address, kept: Snapshot, until: int) -> Folded[S, E] | None:
-        """The aggregate from `kept` on; None where the log does not bear the snapshot out."""
+    async def _from_snapshot(self, kept: Snapshot, head: Stored) -> Folded[S, E] | None:
+        """The aggregate from `kept` on; None where the log does not bear the snapshot out: each commit names the hash of the one before."""
         assert self._books is not None  # noqa: S101 - it read the snapshot
-        loaded = self._books.loaded(address, kept)
-        commits = [] if loaded is None else await self._log.read(address, after=kept.sequence - 1, until=until)
-        if loaded is None or not commits:
+        loaded = self._books.loaded(head.address, kept)
+        if loaded is None or head.sequence < kept.sequence:
             return None
         try:
-            restored = self._folding.restored(loaded, kept.keys, commits[0], newest=len(commits) == 1)
-            return self._advance(restored, commits[1:], keeps=True)
+            if head.sequence == kept.sequence:
+                return self._folding.restored(loaded, kept.keys, head)
+            at_once = head.revision == kept.revision + 1
+            commits = [head] if at_once else await self._log.read(head.address, kept.sequence, head.sequence)
+            return self._advance(Folded(loaded, None, kept.keys, kept.revision), commits, keeps=True) if commits else None
         except BrokenChain as wrong:
-            log.warning("snapshot_not_borne_out", aggregate=address.subject, reason=str(wrong))
+            log.warning("snapshot_not_borne_out", aggregate=head.address.subject, reason=str(wrong))
             return None
 
     async def _ask_leader(self, folded: Folded[S, E], *, confirmed: bool = False) -> Folded[S, E]:
@@ -329,7 +336,7 @@ class Aggregates(Generic[S, E]):
         """After a commit of this instance: where it closes the books, its state is kept."""
         if self._books is None or folded.last is None or not self._books.closes(folded.loaded, folded.last.events):
             return folded
-        known = msgspec.structs.replace(folded, keys=folded.keys.all_filtered())
+        known = msgspec.structs.replace(folded, keys=folded.keys.all_filtered(), kept=folded.loaded.revision)
         self._books.keep(known)
         return msgspec.structs.replace(known, keys=known.keys.settled())
 
@@ -338,7 +345,9 @@ class Aggregates(Generic[S, E]):
         address = folded.loaded.address
         cached = self.cache.peek(address)
         if folded.last is not None and (cached is None or cached.loaded.sequence < folded.loaded.sequence):
-            self.cache.put(address, folded, self._size(folded, new=cached is None))
+            for pushed_out in self.cache.put(address, folded, self._size(folded, new=cached is None)):
+                if self._books is not None and pushed_out.kept < pushed_out.loaded.revision:
+                    self._books.keep(pushed_out)  # so that it costs little when it comes back
         return folded
 
     def _size(self, folded: Folded[S, E], *, new: bool) -> int:

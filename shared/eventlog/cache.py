@@ -81,14 +81,17 @@ class Cache(Generic[K, V]):
         found = self._values.get(key)
         return 0 if found is None else found[1]
 
-    def put(self, key: K, value: V, size: int) -> None:
-        """Keep a value of `size` bytes as the one used last; others make room."""
+    def put(self, key: K, value: V, size: int) -> list[V]:
+        """Keep a value of `size` bytes as the one used last; returns those that made room."""
         self.bytes += size - self.size(key)
         self._values[key] = (value, size)
         self._values.move_to_end(key)
+        gone: list[V] = []
         while self.bytes > self.capacity and len(self._values) > 1:
-            _, (_, freed) = self._values.popitem(last=False)
+            _, (oldest, freed) = self._values.popitem(last=False)
             self.bytes -= freed
+            gone.append(oldest)
+        return gone
 
     def pop(self, key: K) -> None:
         """Forget it."""

@@ -21,6 +21,8 @@ from shared.eventlog.port import EventLog
 from shared.eventlog.snapshots import LARGEST, STATE, Snapshot, keys_part
 from shared.events.address import Address
 from shared.events.commit import decode_head
+from shared.events.keys import UnknownKey
+from shared.events.sealed import TamperedBox
 
 log = structlog.get_logger()
 
@@ -35,15 +37,15 @@ class Books(Protocol[S, E_contra]):
     version: str
 
     def closes(self, loaded: Loaded[S], events: tuple[E_contra, ...]) -> bool:
-        """Whether the books are closed after a commit with these events, which led to `loaded`. Nothing may be hidden in it then."""
+        """Whether the books are closed after a commit with these events, which led to `loaded`."""
         ...
 
-    def pack(self, state: S) -> bytes:
-        """The state's bytes. Raises `TypeError` or `OverflowError` for one that cannot be kept."""
+    def pack(self, address: Address, state: S) -> bytes:
+        """The state's bytes, in which nothing that is hidden can be read. Raises `TypeError` or `OverflowError` for what cannot be kept."""
         ...
 
-    def unpack(self, data: bytes) -> S:
-        """The state that `pack` made these bytes of. Raises `Unpackable`."""
+    def unpack(self, address: Address, data: bytes) -> S:
+        """The state that `pack` made these bytes of. Raises `Unpackable`, `TamperedBox`, `UnknownKey`."""
         ...
 
 
@@ -57,8 +59,14 @@ class RegularBooks(Generic[R]):
         self._packing = Packing(root)
         self._every = every
         self.version = f"{fold}-{self._packing.fingerprint}"
-        self.pack = self._packing.pack
-        self.unpack = self._packing.unpack
+
+    def pack(self, _address: Address, state: R) -> bytes:
+        """See `Books.pack`."""
+        return self._packing.pack(state)
+
+    def unpack(self, _address: Address, data: bytes) -> R:
+        """See `Books.unpack`."""
+        return self._packing.unpack(data)
 
     def closes(self, loaded: Loaded[R], _events: tuple[object, ...]) -> bool:
         """See `Books.closes`."""
@@ -85,8 +93,8 @@ class ClosedBooks(Generic[S, E]):
     def loaded(self, address: Address, kept: Snapshot) -> Loaded[S] | None:
         """What a snapshot tells of the aggregate; None where it cannot be read."""
         try:
-            state = self._books.unpack(kept.state)
-        except Unpackable as wrong:
+            state = self._books.unpack(address, kept.state)
+        except (Unpackable, TamperedBox, UnknownKey) as wrong:
             log.warning("snapshot_unreadable", aggregate=address.subject, reason=str(wrong))
             return None
         return Loaded(address, state, kept.revision, kept.sequence, kept.head_hash, kept.at)
@@ -139,7 +147,7 @@ class ClosedBooks(Generic[S, E]):
         loaded = folded.loaded
         keys, parts = folded.keys.shelved()
         try:
-            state = self._books.pack(loaded.state)
+            state = self._books.pack(loaded.address, loaded.state)
         except (TypeError, OverflowError) as wrong:
             log.warning("snapshot_not_packed", aggregate=loaded.address.subject, reason=str(wrong))
             return

@@ -21,11 +21,12 @@ _NO_NEXT: Final = (ArithmeticError, AssertionError, AttributeError, LookupError,
 
 
 class Folded(msgspec.Struct, Generic[S, E], frozen=True):
-    """An aggregate, its last commit (None when it has none here) and the keys of all its commands."""
+    """An aggregate, its last commit (None when it has none here), the keys of all its commands, and at what revision it was `kept` last."""
 
     loaded: Loaded[S]
     last: Committed[S, E] | None = None
     keys: CommandKeys = CommandKeys()
+    kept: int = 0
 
 
 class Folding(Generic[S, E]):
@@ -86,20 +87,17 @@ class Folding(Generic[S, E]):
         own_hash = hash_of(stored.data)
         state = self._after(stored, before, before.state, commit, events)
         after = Loaded(before.address, state, commit.revision, stored.sequence, own_hash, commit.at)
-        return Folded(
-            after, Committed(stored, commit, own_hash, events, after), folded.keys.added(command_key(commit.actor, commit.command_id))
-        )
+        keys = folded.keys.added(command_key(commit.actor, commit.command_id))
+        return Folded(after, Committed(stored, commit, own_hash, events, after), keys, folded.kept)
 
-    def restored(self, loaded: Loaded[S], keys: CommandKeys, stored: Stored, *, newest: bool) -> Folded[S, E]:
-        """The aggregate that a snapshot tells of. Raises `BrokenChain` where `stored` is not the commit that it names.
-
-        Not `newest`: others follow, and nobody will ask for the events of this one.
-        """
+    def restored(self, loaded: Loaded[S], keys: CommandKeys, stored: Stored) -> Folded[S, E]:
+        """The aggregate that a snapshot tells of. Raises `BrokenChain` where `stored` is not the commit that it names."""
         if (stored.sequence, hash_of(stored.data)) != (loaded.sequence, loaded.head_hash):
             raise BrokenChain(f"{stored.position} is not what a snapshot of {loaded.address.subject} names", loaded.revision)
         commit = _commit_in(stored, loaded)
-        events = self._opened(stored, commit, loaded) if newest else ()
-        return Folded(loaded, Committed(stored, commit, loaded.head_hash, events, loaded), keys)
+        return Folded(
+            loaded, Committed(stored, commit, loaded.head_hash, self._opened(stored, commit, loaded), loaded), keys, loaded.revision
+        )
 
     def _begun_with(self, stored: Stored, before: Loaded[S], commit: Commit, events: tuple[E, ...]) -> Folded[S, E]:
         """An aggregate of whose commits only the last is there, or soon will be; and no command is remembered that cannot be answered."""

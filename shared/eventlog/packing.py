@@ -7,6 +7,7 @@ msgspec alone cannot do it, since it reads no union of a number and a `Fraction`
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
@@ -33,12 +34,16 @@ class Unpackable(Exception):
 class Packing(Generic[R]):
     """For records of `root` and of every class that its fields may hold.
 
-    Records of the classes in `shared` come out once for many: whoever unpacks two that are equal gets the same one.
+    `kinds` are classes that no field names, of which one stands in a base class's place. Records of the classes in `shared` come out once
+    for many: whoever unpacks two that are equal gets the same one.
     """
 
-    def __init__(self, root: type[R], shared: tuple[type[msgspec.Struct], ...] = ()) -> None:
+    def __init__(self, root: type[R], shared: tuple[type[msgspec.Struct], ...] = (), kinds: Iterable[type[msgspec.Struct]] = ()) -> None:
         self._root = root
-        classes = sorted(_classes(root, set()), key=_name)
+        found = _classes(root, set())
+        for kind in kinds:
+            _classes(kind, found)
+        classes = sorted(found, key=_name)
         self._numbers = {kind: number for number, kind in enumerate(classes, _FIRST)}
         self._kinds = {number: (kind, kind.__struct_fields__) for kind, number in self._numbers.items()}
         self._shared = frozenset(shared)

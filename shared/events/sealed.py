@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import secrets
 from typing import Final
 
 import msgspec
@@ -67,6 +68,18 @@ class BoxKey:
             raise ValueError("a sealed text holds no zero byte: they fill up the room")
         filled = text.ljust(-(-len(text) // room) * room, b"\0")
         return Sealed(self.id, nonce, self._cipher.encrypt(nonce, salt + filled, associated), digest_of(opened.salt, opened.text))
+
+    def seal_bytes(self, data: bytes, associated: bytes) -> bytes:
+        """A box of bytes for the place `associated`, its random nonce in front."""
+        nonce = secrets.token_bytes(NONCE_BYTES)
+        return nonce + self._cipher.encrypt(nonce, data, associated)
+
+    def open_bytes(self, box: bytes, associated: bytes) -> bytes:
+        """What `seal_bytes` sealed. Raises `TamperedBox`."""
+        try:
+            return self._cipher.decrypt(box[:NONCE_BYTES], box[NONCE_BYTES:], associated)
+        except (InvalidTag, ValueError) as wrong:
+            raise TamperedBox("this box is not of this place") from wrong
 
     def open(self, sealed: Sealed, associated: bytes) -> Opened:
         """The text and salt in the box. Raises `TamperedBox`."""

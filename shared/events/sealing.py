@@ -51,6 +51,21 @@ class TableCodec:
         boxes = Boxes(self._keys, commit.aggregate)
         return tuple([_opened(event, boxes) for event in stored])
 
+    def seal_state(self, address: Address, data: bytes) -> bytes:
+        """What is kept of a table beside its log, sealed: the id of the key, and the box, which fits this table alone."""
+        key = self._keys.box_key(address.subject)
+        return key.id.encode() + b":" + key.seal_bytes(data, _kept(address))
+
+    def open_state(self, address: Address, data: bytes) -> bytes:
+        """What `seal_state` sealed. Raises `UnknownKey`, `TamperedBox`."""
+        key_id, _, box = data.partition(b":")
+        return self._keys.box_key(address.subject, key_id.decode("ascii", "replace")).open_bytes(box, _kept(address))
+
+
+def _kept(address: Address) -> bytes:
+    """The place of a kept state: no box of an event has it."""
+    return framed("pulka kept state 1", address.subject)
+
 
 class LobbyCodec:
     """The lobby's events are stored as they are: what is personal in them is sealed before they are decided, under a key that may be

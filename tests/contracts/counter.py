@@ -43,10 +43,10 @@ class CounterBooks:
     def closes(self, _loaded, _events):
         return True
 
-    def pack(self, state):
+    def pack(self, _address, state):
         return msgspec.json.encode(state)
 
-    def unpack(self, data):
+    def unpack(self, _address, data):
         try:
             return msgspec.json.decode(data, type=int)
         except msgspec.DecodeError as wrong:

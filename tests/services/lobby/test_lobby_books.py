@@ -14,6 +14,8 @@ from shared.events.lobby_events import PlayerReady, SeatLeft, SeatTaken, TableOp
 from shared.events.sealing import LobbyCodec
 from tests.contracts.counter import request
 
+WHERE = Address("lobby", "table", new_id(bytes(17)))
+
 
 async def test_a_table_where_people_come_and_go_is_kept_every_64_commits():
     """It comes out of its snapshot as it went in, sets of players included, and few commits are folded."""
@@ -41,4 +43,4 @@ def test_states_come_out_as_they_went_in():
         Table("b", "open", seats=("a", None), stood_up=frozenset("xyz")),
     ):
         books = players.BOOKS if isinstance(state, Player) else tables.BOOKS
-        assert books.unpack(books.pack(state)) == state
+        assert books.unpack(WHERE, books.pack(WHERE, state)) == state

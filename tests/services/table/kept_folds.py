@@ -9,7 +9,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from services.table.table import FOLD, TableBooks, fold, initial
+from services.table.table import FOLD, PACKING, TableBooks, fold, initial
 from shared.eventlog.decisions import Loaded
 from shared.events import address
 from shared.events.commit import decode
@@ -21,7 +21,7 @@ NAMES = sorted(path.stem for path in frozen.CORPUS.glob("table_played*.jsonl"))
 
 def folds() -> dict[str, str | int]:
     """The fold's version and what it makes of every pulka of the corpus whenever its books are closed."""
-    books, digest = TableBooks(), hashlib.sha256()
+    books, digest = TableBooks(story.CODEC), hashlib.sha256()
     for name in NAMES:
         table = initial(address.table(story.TABLE.id))
         for entry in frozen.lines(name):
@@ -29,7 +29,7 @@ def folds() -> dict[str, str | int]:
             events = story.CODEC.open(commit)
             table = fold(table, commit, events)
             if books.closes(Loaded(address.table(story.TABLE.id), table), events):
-                digest.update(books.pack(table))
+                digest.update(PACKING.pack(table))
     return {"fold": FOLD, "version": books.version, "digest": digest.hexdigest()}
 
 
