@@ -25,6 +25,8 @@ BENCHMARKS = (
     "bench_eventlog",
     "bench_partitions",
     "bench_moves",
+    "bench_tables",
+    "bench_many_tables",
     "bench_onlookers",
     "bench_ledger",
     "bench_audit",

@@ -1,0 +1,184 @@
+"""One instance with 10,000 open tables: what a move waits, and what memory it takes, against the same rate at 10 tables. JSON lines.
+
+The tables are served by one `pulka serve table`, on embedded servers in a temporary folder. This process opens them straight in the log, in
+mid-deal, lets the instance show each once, and moves over HTTP at a constant rate, at tables drawn by lot, first at ten of them, then at
+all, in turns. What it sends it learns from the log before a move's clock starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import secrets
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import asyncpg
+import msgspec
+import structlog
+import uvloop
+
+from services.cli.embedded import EmbeddedServers
+from services.table.openings import Openings
+from services.table.table import Tables
+from shared.eventlog.jetstream import open_log
+from shared.events.address import ENTROPY_BYTES, new_id
+from shared.events.sealing import TableCodec
+from shared.projections.core.projection import schema_of
+from shared.rules.language.moves import Concede
+from shared.rules.pulka import decider as match
+from shared.web.auth import PLAY, READ
+from tests.journeys.club import Club
+from tests.load.bench_clocks import KEYS, OPENING, PLAYERS, now_ms
+from tests.load.figures import tell
+from tests.load.keep_alive import KeepAlive
+from tests.token_keys import ISSUER
+
+FEW, MANY = 10, 10_000
+TURN_S = 3600  # nobody's time runs out meanwhile
+RATE = 100.0  # moves a second: each of ten tables makes ten, and waits for each
+CONNECTIONS = 16
+AT_ONCE = 32  # tables that are opened together
+ROUNDS = 5  # of each kind, in turns
+
+
+class Room:
+    """Tables in the log, and who moves at them."""
+
+    def __init__(self, tables: Tables, postgres: asyncpg.Connection, url: str) -> None:
+        self.tables = tables
+        self.postgres = postgres
+        self.url = url
+        self.lot = random.Random(3)
+        self.busy: set[str] = set()
+        now = time.time_ns() // 1_000_000_000
+        self.authorization = {player: f"Authorization: Bearer {ISSUER.issue(player, (PLAY, READ), now)}\r\n" for player in PLAYERS}
+
+    async def open(self, count: int) -> list[str]:
+        """So many tables, each some moves into its first deal, shown once by the instance."""
+        ids = [new_id(secrets.token_bytes(ENTROPY_BYTES)) for _ in range(count)]
+        waiting, began = iter(ids), time.monotonic()
+        done = 0
+
+        async def some() -> None:
+            nonlocal done
+            connection = await KeepAlive.open(self.url)
+            for table_id in waiting:
+                await self._begin(table_id)
+                status, answer = await connection.request("GET", f"/v1/tables/{table_id}")
+                assert status == 200, answer
+                done += 1
+                if sys.stderr.isatty():
+                    sys.stderr.write(f"\r{done}/{count} tables open, {time.monotonic() - began:.0f} s ")
+            await connection.close()
+
+        await asyncio.gather(*(some() for _ in range(AT_ONCE)))
+        await self.postgres.execute(
+            "INSERT INTO running_table (table_id, shortest, look_at, revision, ends_at) SELECT unnest($1::text[]), $2, 0, 0, 0",
+            ids,
+            1000 * TURN_S,
+        )
+        return ids
+
+    async def _begin(self, table_id: str) -> None:
+        opening = msgspec.structs.replace(OPENING, terms={"clock": {"move_s": TURN_S, "cut_s": TURN_S}})
+        await self.tables.open(table_id, opening, now_ms(), None)
+        await self.tables.start_deal(table_id, 1, now_ms())
+        for _ in range(self.lot.randrange(1, 12)):
+            pulka = (await self.tables.load(table_id)).state.pulka
+            seat = match.to_act(pulka)
+            if seat is None:
+                break
+            wanted = self.lot.choice([move for move in match.legal_moves(pulka, seat) if not isinstance(move, Concede)])
+            request = msgspec.structs.replace(self.tables._own_request(secrets.token_hex(8), now_ms(), None), actor=PLAYERS[seat])
+            await self.tables.move(table_id, PLAYERS[seat], wanted, None, request)
+
+    async def waits(self, ids: list[str], seconds: float) -> list[float]:
+        """Milliseconds of every move at the constant rate, sorted."""
+        connections: asyncio.Queue[KeepAlive] = asyncio.Queue()
+        for _ in range(CONNECTIONS):
+            connections.put_nowait(await KeepAlive.open(self.url))
+        began, took, moving = time.perf_counter(), [], set()
+        for number in range(int(RATE * seconds)):
+            await asyncio.sleep(max(0.0, began + number / RATE - time.perf_counter()))
+            free = [one for one in self.lot.sample(ids, min(len(ids), FEW)) if one not in self.busy]
+            if free:  # else all ten are waited for, and this move is left out
+                task = asyncio.create_task(self.move(free[0], connections, took))
+                moving.add(task)
+                task.add_done_callback(moving.discard)
+        await asyncio.gather(*moving)
+        while not connections.empty():
+            await connections.get_nowait().close()
+        return sorted(took)
+
+    async def move(self, table_id: str, connections: asyncio.Queue[KeepAlive], took: list[float]) -> None:
+        """One move; between two deals it waits for the next."""
+        self.busy.add(table_id)
+        try:
+            pulka = (await self.tables.load(table_id, at_leader=True)).state.pulka
+            seat = match.to_act(pulka)
+            if seat is None:
+                return
+            wanted = msgspec.to_builtins(
+                self.lot.choice([move for move in match.legal_moves(pulka, seat) if not isinstance(move, Concede)])
+            )
+            headers = f"{self.authorization[PLAYERS[seat]]}Idempotency-Key: {secrets.token_hex(8)}\r\n"
+            connection = await connections.get()
+            sent = time.perf_counter()
+            status, answer = await connection.request("POST", f"/v1/tables/{table_id}/moves", wanted, headers)
+            took.append(1000 * (time.perf_counter() - sent))
+            connections.put_nowait(connection)
+            assert status == 200, answer
+        finally:
+            self.busy.discard(table_id)
+
+
+def resident(pid: int) -> float:
+    """Megabytes of a process in memory."""
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
+    return int(line.split()[1]) / 1024
+
+
+async def measure(servers: EmbeddedServers, folder: Path, tables: int, seconds: float) -> None:
+    """All figures."""
+    namespace = "many"
+    with Club(servers.nats_url, servers.postgres_dsn, namespace, folder, "table") as club:
+        log = await open_log(servers.nats_url, namespace, durable=True)
+        schema = schema_of(Openings(None, None, None), namespace)  # type: ignore[arg-type] # its name is all that is asked of it
+        postgres = await asyncpg.connect(servers.postgres_dsn, server_settings={"search_path": schema})
+        empty = resident(club.process.pid)
+        room = Room(Tables(log, TableCodec(KEYS), capacity=1 << 30), postgres, club.url)
+        ids = await room.open(tables)
+        tell("instance_memory", "MB", [resident(club.process.pid)], tables=tables, empty=round(empty))
+        p99: dict[str, list[float]] = {"few": [], "many": []}
+        medians: dict[str, list[float]] = {"few": [], "many": []}
+        for _ in range(ROUNDS):
+            for name, some in (("few", ids[:FEW]), ("many", ids)):
+                took = await room.waits(some, seconds)
+                p99[name].append(took[len(took) * 99 // 100])
+                medians[name].append(took[len(took) // 2])
+        for name in ("few", "many"):
+            tell(f"move_p50_{name}_tables", "ms", medians[name], tables=FEW if name == "few" else tables, rate=RATE)
+            tell(f"move_p99_{name}_tables", "ms", p99[name], tables=FEW if name == "few" else tables, rate=RATE)
+        tell("move_p99_many_to_few", "ratio", [many / few for few, many in zip(p99["few"], p99["many"], strict=True)])
+        tell("instance_memory_after", "MB", [resident(club.process.pid)], tables=tables)
+        await postgres.close()
+        await log.close()
+
+
+def main() -> None:
+    """On servers of its own."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--tables", type=int, default=MANY)
+    asked.add_argument("--seconds", type=float, default=10.0)
+    given = asked.parse_args()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))  # errors and worse: figures only
+    with tempfile.TemporaryDirectory(prefix="pulka-bench-") as folder, EmbeddedServers(Path(folder) / "home") as servers:
+        uvloop.run(measure(servers, Path(folder), given.tables, given.seconds))
+
+
+if __name__ == "__main__":
+    main()
