@@ -31,7 +31,7 @@ from shared.eventlog.port import (
     Unavailable,
     is_repeat,
 )
-from shared.eventlog.reading import Reader
+from shared.eventlog.reading import PATIENCE_SECONDS, Reader
 from shared.eventlog.snapshots import Snapshots
 from shared.eventlog.streams import DEFAULT_NAMESPACE, Namespace
 from shared.eventlog.survey import Survey
@@ -198,16 +198,31 @@ class JetStreamLog:
         """See `EventLog.newest`."""
         if not self.partitions.know(address):
             return None
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + PATIENCE_SECONDS
         while True:
-            losses = self._connection.losses
             head = await self._reader.head(address)
-            await self._majority.confirm()
-            if self._connection.losses == losses:  # else another server may have confirmed what the one before said
-                return head
+            try:
+                count = await self._majority.messages(address.stream, self._namespace.subject(address))
+                if count is None or await self._is_last_of(address, head, count):
+                    return head
+                why = "the log's servers differ"
+            except Unavailable as cause:
+                why = str(cause)
+            if loop.time() >= deadline:
+                raise Unavailable(f"{address.subject}: {why}")
+            await asyncio.sleep(LEAST_PAUSE)
 
-    async def confirm(self) -> None:
+    async def _is_last_of(self, address: Address, head: Stored | None, count: int) -> bool:
+        """Whether `head` is the last of `count` messages: each is a revision, but for copies, and for what has gone into an archive."""
+        if head is None or count <= head.revision:
+            return (head is None) == (count == 0)
+        known = await self._reader.read(address, 0, head.sequence)
+        return len(known) == count and known[-1] == head
+
+    async def confirm(self, stream: str) -> None:
         """See `EventLog.confirm`."""
-        await self._majority.confirm()
+        await self._majority.confirm(stream)
 
     async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:
         """See `EventLog.heads`."""

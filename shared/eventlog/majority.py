@@ -1,41 +1,50 @@
-"""Whether a majority of the log's servers stands behind what was read: a leader that is cut off goes on answering for seconds.
+"""Whether a majority of a stream's servers stands behind what its leader says: one that is cut off goes on answering for seconds.
 
-Its successor is elected after 4 to 9 s, and meanwhile, and for some seconds longer, the old one tells what it knew. A write is acknowledged
-by a majority only. So whoever must not rest on a stale read writes a word of no meaning after it, and the ack says that the read was the
-newest, or that it was a moment ago. All who wait at a time share one such write.
+Its successor is elected 4 s after the last sign of the old one at the soonest. So a leader that has heard of a majority within less is the
+one there is. The same answer says how many messages a subject has: the question before it may have been answered by somebody else, by the
+old leader on the day when the network comes back, and then the two do not fit.
 """
 
 from __future__ import annotations
 
 import asyncio
-import secrets
 from typing import Final
 
 import msgspec
 
 from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer
 from shared.eventlog.port import Unavailable
-from shared.eventlog.streams import SNAPSHOTS, Namespace
+from shared.eventlog.streams import Namespace
 
-ACK_SECONDS: Final = 2.0  # for the word's ack, which takes a millisecond; no majority answers no sooner
-KNOWN_SECONDS: Final = 60.0  # between two questions of how many copies the streams have: an operator may have added some
+ANSWER_SECONDS: Final = 1.0  # for one answer, which takes under a millisecond
+HEARD_NS: Final = 2_500_000_000  # since a server's last word: they speak every second, and elect another after four at the soonest
+KNOWN_SECONDS: Final = 60.0  # between two questions of how many copies a stream has, while it has one: an operator may have added some
 
 
-class _Replicas(msgspec.Struct):
+class _Config(msgspec.Struct, frozen=True):
     num_replicas: int = 1
 
 
-class _Info(msgspec.Struct):
-    config: _Replicas
+class _Peer(msgspec.Struct, frozen=True):
+    active: int = 1 << 62
+    offline: bool = False
+
+
+class _Cluster(msgspec.Struct, frozen=True):
+    replicas: tuple[_Peer, ...] = ()
+
+
+class _State(msgspec.Struct, frozen=True):
+    subjects: dict[str, int] = {}
+
+
+class _Info(msgspec.Struct, frozen=True):
+    config: _Config
+    state: _State
+    cluster: _Cluster = _Cluster()
 
 
 _decode_info = msgspec.json.Decoder(_Info).decode
-
-
-def _seen(task: asyncio.Task[None]) -> None:
-    """Whoever waited has gone: asyncio need not report the error as lost."""
-    if not task.cancelled():
-        task.exception()
 
 
 class Majority:
@@ -43,35 +52,31 @@ class Majority:
 
     def __init__(self, connection: Connection, namespace: Namespace) -> None:
         self._connection = connection
-        self._info = f"$JS.API.STREAM.INFO.{namespace.stream(SNAPSHOTS)}"
-        self._subject = f"{namespace.name}.snapshot.majority.{secrets.token_hex(8)}"  # this connection's own word, replaced in place
-        self._replicated = False
-        self._known_at = -KNOWN_SECONDS
-        self._asking: asyncio.Task[None] | None = None
-        self._next: asyncio.Task[None] | None = None
+        self._namespace = namespace
+        self._alone: dict[str, float] = {}  # by stream with one copy, until when that is believed
 
-    async def confirm(self) -> None:
-        """Return once a majority has confirmed that what was answered before this call was the newest. Raises `Unavailable`."""
-        if self._next is None:
-            self._next = asyncio.create_task(self._after(self._asking), name="majority")
-            self._next.add_done_callback(_seen)
-        await asyncio.shield(self._next)  # others wait for the same
+    async def confirm(self, stream: str) -> None:
+        """Return once the stream's leader has said that a majority is with it. Raises `Unavailable`."""
+        await self.messages(stream, "")
 
-    async def _after(self, before: asyncio.Task[None] | None) -> None:
-        """Ask once the question before is answered: that one may have been sent before what is to be confirmed was read."""
-        if before is not None:
-            await asyncio.wait([before])
-        self._asking, self._next = self._next, None
-        try:
-            await self._ask()
-        except (Unsent, NoResponders, Unanswered, ApiError, msgspec.DecodeError) as cause:
-            raise Unavailable(f"no majority of the log's servers answers: {cause}") from cause
+    async def messages(self, stream: str, subject: str) -> int | None:
+        """How many messages the leader that a majority stands behind has of `subject`; None where the stream has one copy only.
 
-    async def _ask(self) -> None:
+        Raises `Unavailable`, also for a leader that a majority has not been heard of by.
+        """
         now = asyncio.get_running_loop().time()
-        if now - self._known_at >= KNOWN_SECONDS:
-            answer = await self._connection.request(self._info, b"", ACK_SECONDS)
-            self._replicated = _decode_info(check_answer(answer.data)).config.num_replicas > 1
-            self._known_at = now
-        if self._replicated:
-            check_answer((await self._connection.request(self._subject, b"", ACK_SECONDS)).data)
+        if self._alone.get(stream, 0.0) > now:
+            return None
+        query = msgspec.json.encode({"subjects_filter": subject}) if subject else b""
+        try:
+            answer = await self._connection.request(f"$JS.API.STREAM.INFO.{self._namespace.stream(stream)}", query, ANSWER_SECONDS)
+            info = _decode_info(check_answer(answer.data))
+        except (Unsent, NoResponders, Unanswered, ApiError, msgspec.DecodeError) as cause:
+            raise Unavailable(f"nobody says whether a majority of {stream} is there: {cause}") from cause
+        if info.config.num_replicas == 1:
+            self._alone[stream] = now + KNOWN_SECONDS
+            return None
+        heard = 1 + sum(peer.active <= HEARD_NS and not peer.offline for peer in info.cluster.replicas)
+        if 2 * heard <= info.config.num_replicas:
+            raise Unavailable(f"the leader of {stream} has heard of {heard} of {info.config.num_replicas} servers, itself included")
+        return info.state.subjects.get(subject, 0)

@@ -152,7 +152,7 @@ class MemoryLog:
         """See `EventLog.newest`: memory is its own majority."""
         return await self.head(address)
 
-    async def confirm(self) -> None:
+    async def confirm(self, _stream: str) -> None:
         """See `EventLog.confirm`."""
         self._check()
         await asyncio.sleep(0)  # see append

@@ -113,8 +113,8 @@ class EventLog(Protocol):
         """The aggregate's last commit, never stale: a majority of the log's servers stands behind it. Raises `Unavailable`."""
         ...
 
-    async def confirm(self) -> None:
-        """Return once a majority of the log's servers has answered, so that commits can be stored now. Raises `Unavailable`."""
+    async def confirm(self, stream: str, /) -> None:
+        """Return once a majority of a stream's servers is known to be there, so that commits can be stored now. Raises `Unavailable`."""
         ...
 
     async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:

@@ -69,9 +69,9 @@ class WholeLog:
         """See `EventLog.newest`."""
         return await self._log.newest(address)
 
-    async def confirm(self) -> None:
+    async def confirm(self, stream: str, /) -> None:
         """See `EventLog.confirm`."""
-        await self._log.confirm()
+        await self._log.confirm(stream)
 
     async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:
         """See `EventLog.heads`."""

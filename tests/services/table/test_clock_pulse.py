@@ -49,7 +49,7 @@ class Silent:
             raise Unavailable("no answer")
         return await self._log.last_sequence(stream)
 
-    async def confirm(self):
+    async def confirm(self, _stream):
         if self.cut:
             raise Unavailable("no majority")
 
