@@ -151,7 +151,9 @@ async def test_deleting_at_random_while_a_table_plays_changes_nothing(seed):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\xc0", b"tests:", BOOKS.pack(WHERE, initial(WHERE))[:-1], b"x" + BOOKS.pack(WHERE, initial(WHERE))], ids=repr
+    "data",
+    [b"", b"\xc0", b"tests:", BOOKS.pack(WHERE, initial(WHERE))[:-1], b"x" + BOOKS.pack(WHERE, initial(WHERE))],
+    ids=["nothing", "none", "no box", "cut off", "another key"],
 )
 def test_what_no_packing_has_made_is_not_unpacked(data):
     """An error that the reader of snapshots passes over."""
