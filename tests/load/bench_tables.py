@@ -136,7 +136,11 @@ async def half_outside(log: JetStreamLog, deals: int, seconds: float, rounds: in
     inside = Players(log, ids, CAPACITY)
     for table_id in ids:
         await inside.instances[0].load(table_id)
-    outside = Players(log, ids, inside.instances[0].cache.bytes // 2)
+    await inside.instances[0].drain()
+    again = Players(log, ids, CAPACITY)  # from their snapshots, as they come back: whoever folds all holds all command keys at first
+    for table_id in ids:
+        await again.instances[0].load(table_id)
+    outside = Players(log, ids, again.instances[0].cache.bytes // 2)
     rates: dict[bool, list[float]] = {True: [], False: []}
     for _ in range(rounds):
         for players in (inside, outside):
