@@ -7,14 +7,13 @@ import pytest
 from shared.eventlog.port import Unavailable
 from shared.projections.core import checkpoint
 from shared.projections.core.history import HistoryDiffers
-from shared.projections.core.projection import schema_of
 from shared.projections.parking import orders, parking, skipping
 from shared.projections.parking.chronicle import Untold
 from shared.projections.parking.clerk import Clerk
 from shared.projections.parking.orders import RETRY, SKIP, Order, Outcome
 from shared.projections.parking.skipping import Skip
 from shared.projections.versions.rebuild import fingerprint, rebuild
-from tests.contracts.followers import Arrival, Running, tallied
+from tests.contracts.followers import Arrival, tallied
 from tests.contracts.projection_subject import POISON, Tally, Writer
 
 pytestmark = pytest.mark.servers
@@ -46,20 +45,8 @@ class Chronicle:
 
 
 @pytest.fixture
-def schema(namespace):
-    return schema_of(Tally(), namespace)
-
-
-@pytest.fixture
 def chronicle():
     return Chronicle()
-
-
-@pytest.fixture
-async def running(postgres_dsn, schema):
-    running = Running(postgres_dsn, schema)
-    yield running
-    await running.end()
 
 
 async def stopped(worker, task):
