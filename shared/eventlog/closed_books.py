@@ -13,7 +13,7 @@ from typing import Final, Generic, Protocol, TypeVar
 import structlog
 
 from shared.eventlog import snapshots
-from shared.eventlog.command_keys import KEY_BYTES, Chunk, digest_of, place_of
+from shared.eventlog.command_keys import KEY_BYTES, Chunk, CommandKeys, digest_of, place_of
 from shared.eventlog.decisions import E, Loaded, S, command_key
 from shared.eventlog.folding import Folded
 from shared.eventlog.packing import Packing, R, Unpackable
@@ -145,7 +145,7 @@ class ClosedBooks(Generic[S, E]):
 
     async def _write_one(self, folded: Folded[S, E]) -> None:
         loaded = folded.loaded
-        keys, parts = folded.keys.shelved()
+        keys, parts = (await self._lengthened(loaded.address, folded.keys)).shelved()
         try:
             state = self._books.pack(loaded.address, loaded.state)
         except (TypeError, OverflowError) as wrong:
@@ -160,6 +160,7 @@ class ClosedBooks(Generic[S, E]):
                 loaded.head_hash,
                 loaded.at,
                 keys.filter,
+                keys.recent,
                 keys.chunks,
                 state,
             )
@@ -170,6 +171,12 @@ class ClosedBooks(Generic[S, E]):
         for chunk, piece in parts:
             await self._log.snapshots.keep(loaded.address, keys_part(chunk), piece)
         await self._log.snapshots.keep(loaded.address, STATE, data)
+
+    async def _lengthened(self, address: Address, keys: CommandKeys) -> CommandKeys:
+        """Such that the last chunk grows rather than gets a short one behind it: what is pushed out again and again would have hundreds."""
+        chunk = keys.to_lengthen()
+        before = None if chunk is None else _as_known(chunk, await self._log.snapshots.read(address, keys_part(chunk)))
+        return keys if before is None else keys.taken_back(before)
 
 
 def _as_known(chunk: Chunk, data: bytes | None) -> bytes | None:

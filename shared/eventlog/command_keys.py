@@ -1,7 +1,7 @@
 """Which commands an aggregate has decided, so that a repeat gets the first answer: every key, in the room of the latest ones.
 
-The latest keys are at hand. Older ones lie in chunks beside the aggregate's snapshot, and of them only a filter is at hand: it says surely
-not, or perhaps, and then the chunks are read. A chunk that is missing, or is another one, is made anew from the log.
+The latest keys are at hand, and a few of them in the snapshot itself. Older ones lie in chunks beside it, and of them only a filter is at
+hand: it says surely not, or perhaps, and then the chunks are read. A chunk that is missing, or is another one, is made anew from the log.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import msgspec
 
 KEY_BYTES: Final = 16  # of a command's key: 2^-64 for a collision among all commands a club will ever see
 CHUNK_KEYS: Final = 512  # of a whole chunk: 8 KB, what a snapshot may take; a pulka of 100 deals has eight
+BESIDE: Final = 32  # keys in the snapshot itself, 512 bytes of it: what is pushed out after each command makes a chunk every 33rd time
 FILTER_BYTES: Final = 4096  # half of a snapshot: after 4,000 commits one new command in 45 asks the chunks in vain, after 2,000 one in 450
 DIGEST_BYTES: Final = 8  # of a chunk: it need not withstand malice, whoever writes to the log's cluster can write the log
 _PLACES: Final = struct.Struct(">4H8x").unpack  # in the filter, of a key: its first four pairs of bytes
@@ -67,9 +68,21 @@ class CommandKeys(msgspec.Struct, frozen=True, gc=False):
         return CommandKeys(self.recent, self.first, bytes(bits), self.chunks, len(self.recent) // KEY_BYTES)
 
     def shelved(self) -> tuple[CommandKeys, tuple[tuple[Chunk, bytes], ...]]:
-        """As whoever reads the snapshot has them: nothing recent, all in chunks; and the chunks that the recent ones make."""
+        """As whoever reads the snapshot has them: a few recent ones, or all in chunks; and the chunks that the recent ones make."""
+        if len(self.recent) <= BESIDE * KEY_BYTES:
+            return self.all_filtered(), ()
         parts = _in_chunks(self.first, self.recent)
         return _without(self.all_filtered(), len(self.recent), parts), parts
+
+    def to_lengthen(self) -> Chunk | None:
+        """The chunk that the recent keys would make longer, once they go into chunks; None where they begin one of their own."""
+        last = self.chunks[-1] if self.chunks else None
+        return last if last is not None and last.count < CHUNK_KEYS and len(self.recent) > BESIDE * KEY_BYTES else None
+
+    def taken_back(self, keys: bytes) -> CommandKeys:
+        """With the `keys` of the last chunk among the recent ones."""
+        count = len(keys) // KEY_BYTES
+        return CommandKeys(keys + self.recent, self.first - count, self.filter, self.chunks[:-1], self.filtered + count)
 
     def settled(self) -> CommandKeys:
         """After a snapshot: the keys of whole chunks leave memory; fewer stay, and the next snapshot writes their chunk again, longer."""

@@ -95,6 +95,8 @@ class Folding(Generic[S, E]):
         if (stored.sequence, hash_of(stored.data)) != (loaded.sequence, loaded.head_hash):
             raise BrokenChain(f"{stored.position} is not what a snapshot of {loaded.address.subject} names", loaded.revision)
         commit = _commit_in(stored, loaded)
+        if (commit.aggregate, commit.revision, commit.at) != (loaded.address.subject, loaded.revision, loaded.at):
+            raise BrokenChain(f"{stored.position} is another commit than a snapshot of {loaded.address.subject} says", loaded.revision)
         return Folded(
             loaded, Committed(stored, commit, loaded.head_hash, self._opened(stored, commit, loaded), loaded), keys, loaded.revision
         )

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from shared.eventlog.command_keys import Chunk, CommandKeys
+from shared.eventlog.command_keys import FILTER_BYTES, KEY_BYTES, Chunk, CommandKeys
 from shared.events.address import Address
 
 LARGEST: Final = 8 * 1024  # bytes of one part: what grows beyond it is folded from the log, as if there were no snapshots
@@ -33,8 +33,8 @@ class Snapshots(Protocol):
 class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     """An aggregate's state after commit `revision`, which lies at `sequence`, hashes to `head_hash` and has the time `at`.
 
-    `fold` is the version of the fold that made `state`, its packed bytes; another version reads none of it. `filter` and `chunks` are those
-    of all its command keys.
+    `fold` is the version of the fold that made `state`, its packed bytes; another version reads none of it. `filter`, `recent` and `chunks`
+    are those of all its command keys.
     """
 
     fold: str
@@ -44,13 +44,15 @@ class Snapshot(msgspec.Struct, frozen=True, array_like=True):
     head_hash: str
     at: int
     filter: bytes
+    recent: bytes
     chunks: tuple[Chunk, ...]
     state: bytes
 
     @property
     def keys(self) -> CommandKeys:
         """The keys of all commits that are folded here."""
-        return CommandKeys(b"", self.revision + 1, self.filter, self.chunks)
+        count = len(self.recent) // KEY_BYTES
+        return CommandKeys(self.recent, self.revision + 1 - count, self.filter, self.chunks, count)
 
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -68,9 +70,11 @@ def decode(data: bytes) -> Snapshot | None:
     if data[:CHECKSUM_BYTES] != _checksum(data[CHECKSUM_BYTES:]):
         return None
     try:
-        return _decode(data[CHECKSUM_BYTES:])
+        kept = _decode(data[CHECKSUM_BYTES:])
     except msgspec.DecodeError:
         return None
+    whole = len(kept.filter) == FILTER_BYTES and len(kept.recent) % KEY_BYTES == 0 and len(kept.recent) <= kept.revision * KEY_BYTES
+    return kept if whole else None
 
 
 def _checksum(body: bytes) -> bytes:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shared.eventlog import snapshots
 from shared.eventlog.aggregates import Committed, Mismatch
-from shared.eventlog.command_keys import CHUNK_KEYS, CommandKeys
+from shared.eventlog.command_keys import BESIDE, CHUNK_KEYS, KEY_BYTES, CommandKeys
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.port import Unavailable
 from shared.eventlog.snapshots import LARGEST, STATE
@@ -98,9 +98,9 @@ async def test_a_first_touch_reads_what_came_after_the_snapshot(logs):  # noqa: 
 async def test_a_repeat_of_an_old_command_gets_its_first_answer(logs):  # noqa: F811 - the fixture
     """From a snapshot, with its chunks of keys and without them; with another payload it is refused."""
     table = some_table()
-    first = await played(logs[0], table, 30)
+    first = await played(logs[0], table, 40)
     answered = await first.transact(table, request("c7", now=99), add(1))
-    await kept_at(logs[0], table, 30)
+    await kept_at(logs[0], table, 40)
     fresh = counters(logs[1])
     again = await fresh.transact(table, request("c7", now=99), add(1))
     assert isinstance(again, Committed)
@@ -108,7 +108,7 @@ async def test_a_repeat_of_an_old_command_gets_its_first_answer(logs):  # noqa: 
     assert (again.stored, again.hash, again.loaded) == (answered.stored, answered.hash, answered.loaded)
     with pytest.raises(Mismatch):
         await fresh.transact(table, request("c7", digest="another"), add(1))
-    assert len(await logs[1].read(table)) == 30
+    assert len(await logs[1].read(table)) == 40
 
 
 async def test_a_conflict_reads_only_what_is_new(logs):  # noqa: F811 - the fixture
@@ -131,41 +131,43 @@ async def test_a_conflict_reads_only_what_is_new(logs):  # noqa: F811 - the fixt
 # ---- whatever lies there -------------------------------------------------------------------------------------------------
 
 
+#: By what somebody or something may have changed: the fields of a snapshot as they are then.
+CHANGED = {
+    "another fold": lambda _: {"fold": "0"},
+    "another aggregate": lambda _: {"subject": some_table().subject},
+    "another history": lambda _: {"head_hash": hash_of(b"")},
+    "another place": lambda kept: {"sequence": kept.sequence - 1},
+    "a place to come": lambda kept: {"sequence": kept.sequence + 5, "revision": kept.revision + 5},
+    "another revision": lambda kept: {"revision": kept.revision - 3, "recent": kept.recent[: -3 * KEY_BYTES]},
+    "another time": lambda kept: {"at": kept.at + 1},
+    "no state": lambda _: {"state": b"none"},
+    "no filter": lambda _: {"filter": b""},
+    "part of a key": lambda kept: {"recent": kept.recent + b"k"},
+    "too many keys": lambda kept: {"recent": kept.recent + b"k" * KEY_BYTES * kept.revision},
+}
+
+
 def changed(data, what):
-    """A part as somebody or something may have changed it."""
-    kept = snapshots.decode(data)
-    match what:
-        case "cut off":
-            return data[:-3]
-        case "empty":
-            return b""
-        case "another fold":
-            return snapshots.encode(msgspec.structs.replace(kept, fold="0"))
-        case "another aggregate":
-            return snapshots.encode(msgspec.structs.replace(kept, subject=some_table().subject))
-        case "another history":
-            return snapshots.encode(msgspec.structs.replace(kept, head_hash=hash_of(b"")))
-        case "another place":
-            return snapshots.encode(msgspec.structs.replace(kept, sequence=kept.sequence - 1))
-        case "a place to come":
-            return snapshots.encode(msgspec.structs.replace(kept, sequence=kept.sequence + 5, revision=kept.revision + 5))
-        case "no state":
-            return snapshots.encode(msgspec.structs.replace(kept, state=b"none"))
-    raise AssertionError(what)
+    """A part as it is then."""
+    if what in CHANGED:
+        kept = snapshots.decode(data)
+        return snapshots.encode(msgspec.structs.replace(kept, **CHANGED[what](kept)))
+    return {"cut off": data[:-3], "empty": b""}[what]
 
 
-@pytest.mark.parametrize(
-    "what",
-    ["cut off", "empty", "another fold", "another aggregate", "another history", "another place", "a place to come", "no state"],
-)
-async def test_a_wrong_snapshot_changes_no_answer(what):
-    """It is passed over, and the aggregate folded from its first commit."""
+@pytest.mark.parametrize("what", ["cut off", "empty", *CHANGED])
+@pytest.mark.parametrize("commands", [12, 40], ids="{} commands".format)
+async def test_a_wrong_snapshot_changes_no_answer(what, commands):
+    """It is passed over, and the aggregate folded from its first commit; keys may lie in the snapshot itself, or in a chunk."""
     store, table = MemoryStore(), some_table()
-    await played(MemoryLog(store), table, 12)
+    answered = await (await played(MemoryLog(store), table, commands)).transact(table, request("c3", now=3), add(1))
     kept = store.snapshots.kept
     kept[table, STATE] = changed(kept[table, STATE], what)
     loaded = await counters(MemoryLog(store)).load(table)
-    assert (loaded.revision, loaded.state) == (12, 12)
+    assert (loaded.revision, loaded.state, loaded.at) == (commands, commands, commands - 1)
+    again = await counters(MemoryLog(store)).transact(table, request("c3", now=3), add(1))
+    assert (again.repeated, again.stored) == (True, answered.stored)
+    assert (await counters(MemoryLog(store)).transact(table, request("new"), add(1))).loaded.revision == commands + 1
 
 
 async def test_a_flipped_bit_anywhere_changes_no_answer():
@@ -247,6 +249,43 @@ def test_keys_leave_memory_in_whole_chunks_and_none_is_forgotten():
     assert b"".join(piece for _, piece in (parts[first] for first in sorted(parts))) == b"".join(made)
     assert [chunk.first for chunk in shelved.chunks] == [1, 513, 1025, 1537]
     assert sum(shelved.perhaps_older(lot.randbytes(16)) for _ in range(20_000)) < 200  # 1 in 450 is expected
+
+
+async def test_what_is_pushed_out_after_each_command_makes_few_chunks():
+    """Two aggregates of which one has room, 700 commands each, their books closed by nobody: two chunks, and no repeat is taken for new."""
+
+    class Open(CounterBooks):
+        def closes(self, _loaded, _events):
+            return False
+
+    store, tables = MemoryStore(), (some_table(), some_table())
+    crowded = counters(MemoryLog(store), books=Open(), capacity=0)
+    for number in range(700):
+        for table in tables:
+            await crowded.transact(table, request(f"c{number}"), add(UP_AND_DOWN[number % 2]))
+            await crowded.drain()
+    kept = snapshots.decode(store.snapshots.kept[tables[0], STATE])
+    assert (kept.revision, [chunk.first for chunk in kept.chunks]) == (700, [1, 1 + CHUNK_KEYS])
+    assert len(kept.recent) <= BESIDE * KEY_BYTES
+    assert sorted(part for table, part in store.snapshots.kept if table == tables[0]) == ["keys-1", "keys-513", "state"]
+    for number in (0, 511, 512, 600, 699):
+        assert (await crowded.transact(tables[0], request(f"c{number}"), add(UP_AND_DOWN[number % 2]))).loaded.revision == number + 1
+    assert len(store.aggregate(tables[0])) == 700
+
+
+async def test_a_chunk_that_is_gone_is_not_made_longer():
+    """Another one lies beside it then, and its own keys are found in the log."""
+    store, table = MemoryStore(), some_table()
+    await played(MemoryLog(store), table, 40)
+    del store.snapshots.kept[table, "keys-1"]
+    second = counters(MemoryLog(store))
+    for number in range(40, 80):
+        await second.transact(table, request(f"c{number}"), add(1))
+    await second.drain()
+    assert [chunk.first for chunk in snapshots.decode(store.snapshots.kept[table, STATE]).chunks] == [1, 41]
+    for number in (7, 50):
+        assert (await counters(MemoryLog(store)).transact(table, request(f"c{number}"), add(1))).repeated
+    assert len(store.aggregate(table)) == 80
 
 
 async def test_a_long_aggregate_of_a_log_without_snapshots_is_kept_at_its_first_touch():
