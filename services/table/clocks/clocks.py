@@ -41,7 +41,9 @@ BEAT: Final = 1.0  # seconds between two questions to a stream's leader, and bet
 GIVE_BACK: Final = 0.5  # seconds that a stop takes to give back what is held; Postgres takes milliseconds
 RETRY: Final = 1.0  # seconds before Postgres is asked again
 AT_ONCE: Final = 8  # tables of one stream that are folded or written at once: some thousand a second, and moves get their turn in between
-IN_HAND: Final = 256  # tables of one stream that are looked at together: one question to the log
+TOGETHER: Final = 16  # tables of one stream that are looked at together, by one question to the log: half a millisecond of the processor
+PAUSE: Final = 0.004  # seconds between two such looks: some 4,000 tables a second, and whoever moves hardly waits for any
+IN_HAND: Final = 256  # tables of one stream whose look has begun and not ended: so many may wait for the log, and no more
 WAITS: Final = "wait for the log"  # a state
 
 
@@ -76,7 +78,6 @@ class Clocks:
         self._tasks: list[asyncio.Task[None]] = []
         self._trouble = "stopped"  # why the store is not asked now; empty: it is
         self._defect = ""
-        self._stopping = False
 
     # ---- its life ------------------------------------------------------------------------------------------------------
 
@@ -100,7 +101,6 @@ class Clocks:
 
     async def stop(self) -> None:
         """End after the commits in hand; another instance takes over at once."""
-        self._stopping = True
         ending = [*self._tasks, *self._sweeping]
         for task in ending:
             task.cancel()
@@ -165,9 +165,9 @@ class Clocks:
 
     async def _sweep_on(self) -> None:
         while True:
-            self._sweep()
+            more = self._sweep()
             self._count()
-            await asyncio.sleep(SWEEP)
+            await asyncio.sleep(PAUSE if more else SWEEP)
 
     # ---- the heartbeat -------------------------------------------------------------------------------------------------
 
@@ -271,21 +271,22 @@ class Clocks:
     # ---- the sweep -----------------------------------------------------------------------------------------------------
 
     def _sweep(self) -> bool:
-        """Begin to look at the tables whose time has come; returns whether there are any. A stream whose outages are not known waits, and
-        all do when the wall clock was set, until that is written down.
+        """Begin to look at some tables of one stream whose time has come, each time of the next stream; returns whether there are any. A
+        stream whose outages are not known waits, and all do when the wall clock was set, until that is written down.
         """
-        now, began = self._clock(), False
+        now = self._clock()
         if self._pulse.was_set(now):
             return False
-        for stream in self._held:
-            due = self._schedule.due(stream, now, IN_HAND - self._in_hand[stream]) if self._pulse.knows(stream) else []
+        for stream in list(self._held):
+            self._held[stream] = self._held.pop(stream)  # it comes last the next time
+            due = self._schedule.due(stream, now, min(TOGETHER, IN_HAND - self._in_hand[stream])) if self._pulse.knows(stream) else []
             if due:
                 self._in_hand[stream] += len(due)
                 task = asyncio.create_task(self._look_at(stream, due), name="clocks sweep")
                 self._sweeping.add(task)
                 task.add_done_callback(self._swept)
-                began = True
-        return began
+                return True
+        return False
 
     def _count(self) -> None:
         """For `/metrics`, once a second."""
@@ -298,8 +299,6 @@ class Clocks:
     def _swept(self, task: asyncio.Task[None]) -> None:
         self._sweeping.discard(task)
         self._ended(task)
-        if not task.cancelled() and not self._stopping:
-            self._sweep()  # what was too much to be looked at together
 
     async def _sweep_all(self) -> None:
         while self._sweep() or self._sweeping:

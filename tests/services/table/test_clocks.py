@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from services.table.clocks.clocks import WAITS, Clocks
+from services.table.clocks.clocks import TOGETHER, WAITS, Clocks
 from services.table.clocks.memory import MemoryRows
 from services.table.clocks.outages import Outages
 from services.table.clocks.postgres import PostgresClockStore
@@ -17,6 +17,7 @@ from services.table.table import Tables, deadline, shortest_turn
 from services.table.viewer_stream import Reader
 from shared.eventlog.memory import MemoryLog
 from shared.events import address
+from shared.events.address import new_id
 from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
@@ -341,3 +342,24 @@ async def test_the_pause_after_an_adjudicated_deal_and_before_the_settlement_end
         due = [(seat, entry) for seat in range(3) for entry in match.entries_due(table.pulka, seat)]
         await (playing.send(PLAYERS[due[0][0]], due[0][1]) if due else Playing.step(playing))
     assert paused == table.pulka.number + 1
+
+
+async def test_looks_come_in_small_parts_of_one_stream_after_another(playing, rows):
+    """Of a thousand tables that are due together sixteen are asked for at a time, and no stream waits for all of another: who moves does not
+    wait for the clocks.
+    """
+    for number in range(1000):
+        rows.runs(new_id(bytes([number % 8]) + number.to_bytes(16)), 30_000)
+    sweeper = Sweeper(playing.tables, rows)
+    parts = []
+    heads = playing.log.heads
+
+    async def counted(addresses):
+        parts.append((addresses[0].stream, len(addresses)))
+        return await heads(addresses)
+
+    playing.log.heads = counted
+    await sweeper.sweep(playing.now)
+    assert sum(size for _, size in parts) >= 1000
+    assert max(size for _, size in parts) == TOGETHER
+    assert len({stream for stream, _ in parts[:8]}) == 8
