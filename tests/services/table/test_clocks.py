@@ -345,9 +345,7 @@ async def test_the_pause_after_an_adjudicated_deal_and_before_the_settlement_end
 
 
 async def test_looks_come_in_small_parts_of_one_stream_after_another(playing, rows):
-    """Of a thousand tables that are due together sixteen are asked for at a time, and no stream waits for all of another: who moves does not
-    wait for the clocks.
-    """
+    """Of a thousand tables that are due together sixteen are asked for at a time, and no stream waits for all of another."""
     for number in range(1000):
         rows.runs(new_id(bytes([number % 8]) + number.to_bytes(16)), 30_000)
     sweeper = Sweeper(playing.tables, rows)
