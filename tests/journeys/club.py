@@ -60,6 +60,9 @@ class Club:
         with self.errors.open("a") as errors:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=self.environment)
         line = self.process.stdout.readline()
+        if not line:  # it would not start, and has ended
+            self.process.wait(10)
+            self._ended()
         assert line, self.errors.read_text()[-2000:]
         self.url = msgspec.json.decode(line)["url"]
         self.port = int(self.url.rpartition(":")[2])
