@@ -48,7 +48,7 @@ _decode_info = msgspec.json.Decoder(_Info).decode
 
 
 class Majority:
-    """Asks for one connection. Where a stream has one copy its only server is the majority, and nothing is asked."""
+    """Asks for one connection. Where a stream has one copy, what its only server says needs no second question."""
 
     def __init__(self, connection: Connection, namespace: Namespace) -> None:
         self._connection = connection
@@ -56,8 +56,8 @@ class Majority:
         self._alone: dict[str, float] = {}  # by stream with one copy, until when that is believed
 
     async def confirm(self, stream: str) -> None:
-        """Return once the stream's leader has said that a majority is with it. Raises `Unavailable`."""
-        await self.messages(stream, "")
+        """Return once the stream's leader has said that a majority is with it; of one copy, that it is there. Raises `Unavailable`."""
+        await self._ask(stream, b"")
 
     async def messages(self, stream: str, subject: str) -> int | None:
         """How many messages the leader that a majority stands behind has of `subject`; None where the stream has one copy only.
@@ -67,16 +67,20 @@ class Majority:
         now = asyncio.get_running_loop().time()
         if self._alone.get(stream, 0.0) > now:
             return None
-        query = msgspec.json.encode({"subjects_filter": subject}) if subject else b""
+        info = await self._ask(stream, msgspec.json.encode({"subjects_filter": subject}))
+        if info.config.num_replicas == 1:
+            self._alone[stream] = now + KNOWN_SECONDS
+            return None
+        return info.state.subjects.get(subject, 0)
+
+    async def _ask(self, stream: str, query: bytes) -> _Info:
+        """What a leader says of its stream that a majority stands behind."""
         try:
             answer = await self._connection.request(f"$JS.API.STREAM.INFO.{self._namespace.stream(stream)}", query, ANSWER_SECONDS)
             info = _decode_info(check_answer(answer.data))
         except (Unsent, NoResponders, Unanswered, ApiError, msgspec.DecodeError) as cause:
             raise Unavailable(f"nobody says whether a majority of {stream} is there: {cause}") from cause
-        if info.config.num_replicas == 1:
-            self._alone[stream] = now + KNOWN_SECONDS
-            return None
         heard = 1 + sum(peer.active <= HEARD_NS and not peer.offline for peer in info.cluster.replicas)
         if 2 * heard <= info.config.num_replicas:
             raise Unavailable(f"the leader of {stream} has heard of {heard} of {info.config.num_replicas} servers, itself included")
-        return info.state.subjects.get(subject, 0)
+        return info

@@ -203,6 +203,8 @@ class LogContract:
         """While the log is away nobody waits for it; once it is back everything goes on."""
         table = some_table()
         (first,) = await fill(world.log, table, 1)
+        await world.log.confirm(table.stream)
+        assert await world.log.newest(table) == first
         await world.cut()
         assert not world.log.connected()
         started = time.monotonic()
@@ -210,7 +212,10 @@ class LogContract:
             world.log.append(table, some_commit(table, 2), first.sequence),
             world.log.head(table),
             world.log.read(table),
+            world.log.newest(table),
+            world.log.heads([table]),
             world.log.last_sequence(table.stream),
+            world.log.confirm(table.stream),  # also where a stream has one copy, and that was known before
         ):
             with pytest.raises(Unavailable):
                 await attempt

@@ -174,8 +174,7 @@ class Clocks:
     async def _ask(self, stream: str) -> None:
         """Whether moves can be made at the tables of a stream."""
         try:
-            await self._log.last_sequence(stream)
-            await self._log.confirm(stream)  # a leader that is cut off answers for seconds
+            await self._log.confirm(stream)  # no read says it: a leader that is cut off answers for seconds
         except LogError as away:
             if self._pulse.failed(stream):
                 log.warning("clocks_wait", stream=stream, reason=type(away).__name__)

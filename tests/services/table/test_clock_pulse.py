@@ -44,14 +44,10 @@ class Silent:
     def __getattr__(self, name):
         return getattr(self._log, name)
 
-    async def last_sequence(self, stream):
-        if stream in self.silent:
-            raise Unavailable("no answer")
-        return await self._log.last_sequence(stream)
-
-    async def confirm(self, _stream):
-        if self.cut:
-            raise Unavailable("no majority")
+    async def confirm(self, stream):
+        if self.cut or stream in self.silent:
+            raise Unavailable("no majority, or no answer")
+        await self._log.confirm(stream)
 
     async def append(self, where, data, expected):
         if where.stream in self.refusing:
