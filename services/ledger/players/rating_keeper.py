@@ -8,7 +8,6 @@ import traceback
 from contextlib import suppress
 from typing import Any, Final
 
-import asyncpg
 import structlog
 from prometheus_client import Gauge
 
@@ -16,7 +15,6 @@ from services.ledger.players import rating_rows
 from services.ledger.players.pulka_results import CHANNEL
 from shared.projections.core import checkpoint
 from shared.projections.core.at_least import WAIT_S
-from shared.projections.core.checkpoint import IDLE_TRANSACTION_MS
 from shared.projections.core.projection import Connection
 from shared.projections.core.status import DEFECT, classify
 
@@ -25,9 +23,7 @@ log = structlog.get_logger(__name__)
 RATED: Final = Gauge("pulka_ratings_heartbeat_timestamp_seconds", "When the ratings last showed all results in the rows", ("projection",))
 
 BACKOFF_S: Final = (0.1, 2.0)  # seconds before the first retry and at most, as the books' own workers
-CONNECT_S: Final = 5.0  # seconds to open a connection on loopback or in a cluster
 DRAIN_S: Final = 0.4  # seconds for the step in hand, which takes milliseconds; the stop of all services has one second
-COMMAND_S: Final = 30.0  # seconds a statement may take: a step takes milliseconds, or waits for another ledger's
 LOOK_S: Final = 5.0  # seconds between two looks without being woken: a lost notification costs no more than that
 
 
@@ -93,16 +89,7 @@ class RatingKeeper:
 
     async def _keep(self) -> None:
         """Look whenever somebody wants it, until the end."""
-        connection = await asyncpg.connect(
-            self._dsn,
-            timeout=CONNECT_S,
-            command_timeout=COMMAND_S,
-            server_settings={
-                "application_name": f"pulka {self._schema} ratings",
-                "search_path": self._schema,
-                "idle_in_transaction_session_timeout": str(IDLE_TRANSACTION_MS),
-            },
-        )
+        connection = await checkpoint.opened(self._dsn, self._schema, "ratings")
         try:
             await connection.add_listener(self._schema + CHANNEL, lambda *_: self._wanted.set())
             while not self._stopping.is_set():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-import asyncpg
 import msgspec
 
 from services.table.clocks.outages import LATEST
@@ -13,7 +12,6 @@ from services.table.clocks.store import AT_A_TIME, Beat, Instance, Lease, Outage
 from shared.projections.core import checkpoint
 from shared.projections.core.projection import Connection
 
-CONNECT_S: Final = 5.0  # seconds to open a connection on loopback or in a cluster
 COMMAND_S: Final = 2.0  # seconds a statement may take: each takes milliseconds, and a lease lasts as long
 
 
@@ -88,16 +86,7 @@ class PostgresClockStore:
     async def open(self) -> None:
         """See `ClockStore.open`."""
         await self.close()
-        self._connected = await asyncpg.connect(
-            self._dsn,
-            timeout=CONNECT_S,
-            command_timeout=COMMAND_S,
-            server_settings={
-                "application_name": f"pulka {self._schema} clocks",
-                "search_path": self._schema,
-                "idle_in_transaction_session_timeout": str(checkpoint.IDLE_TRANSACTION_MS),  # a stopped process keeps no row locked
-            },
-        )
+        self._connected = await checkpoint.opened(self._dsn, self._schema, "clocks", COMMAND_S)
 
     async def close(self) -> None:
         """See `ClockStore.close`."""

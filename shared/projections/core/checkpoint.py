@@ -116,23 +116,30 @@ async def prepare(connection: Connection, schema: str, ddl: str) -> None:
     await connection.execute(f'SET search_path TO "{schema}"')
 
 
-@asynccontextmanager
-async def connected(dsn: str, schema: str, ddl: str, purpose: str) -> AsyncIterator[Connection]:
-    """A connection for a worker: to `schema`, with its tables made. `purpose`: who holds it, for people who look at the server.
+async def opened(dsn: str, schema: str, purpose: str, command_s: float = COMMAND_S) -> Connection:
+    """A connection to `schema`, which `close` gives up. `purpose`: who holds it, for people who look at the server; `command_s`: seconds
+    that a statement may take.
 
-    Raises what asyncpg raises, `OSError` and `TimeoutError`.
+    A process that is stopped in a transaction keeps no row locked for long. Raises what asyncpg raises, `OSError` and `TimeoutError`.
     """
-    connection = await asyncpg.connect(
+    return await asyncpg.connect(
         dsn,
         timeout=CONNECT_S,
-        command_timeout=COMMAND_S,
+        command_timeout=command_s,
         server_settings={
             "application_name": f"pulka {schema} {purpose}",
+            "search_path": schema,
             "idle_in_transaction_session_timeout": str(IDLE_TRANSACTION_MS),
-            "synchronous_commit": "off",  # rows and checkpoint are lost together or not at all, and the log replays them
         },
     )
+
+
+@asynccontextmanager
+async def connected(dsn: str, schema: str, ddl: str, purpose: str) -> AsyncIterator[Connection]:
+    """A connection for a worker: to `schema`, with its tables made. `purpose` and errors as in `opened`."""
+    connection = await opened(dsn, schema, purpose)
     try:
+        await connection.execute("SET synchronous_commit TO off")  # rows and checkpoint are lost together or not at all; the log has them
         await prepare(connection, schema, ddl)
         yield connection
     finally:
