@@ -12,6 +12,7 @@ from services.cli.embedded.binaries import find_binaries
 from services.cli.embedded.home import free_port
 
 NODES = 3
+ELECTION = 30.0  # seconds: a new leader takes 4 to 9, more on a loaded machine
 
 CONFIGURATION = """\
 server_name: "n{number}"

@@ -1,12 +1,10 @@
-"""What projections are tried on: the log, in memory or both adapters one after the other, and the rows of a tally."""
+"""The logs that several contracts are tried on: in memory, on one node, or on three."""
 
 import pytest
 
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.projections.core.projection import schema_of
-from tests.contracts.followers import Running
-from tests.contracts.projection_subject import Tally
+from tests.contracts.cluster import Cluster
 
 
 @pytest.fixture
@@ -22,13 +20,23 @@ async def any_log(request, nats_url, namespace):
     await log.close()
 
 
-@pytest.fixture
-def schema(namespace):
-    return schema_of(Tally(), namespace)
+@pytest.fixture(params=["memory", pytest.param("jetstream", marks=pytest.mark.servers)])
+async def logs(request, namespace):
+    """Two clients of one log."""
+    if request.param == "memory":
+        store = MemoryStore()
+        yield MemoryLog(store), MemoryLog(store)
+        return
+    url = request.getfixturevalue("nats_url")
+    one, two = await open_log(url, namespace), await open_log(url, namespace)
+    one.operator_url = request.getfixturevalue("nats_urls").operator
+    yield one, two
+    await one.close()
+    await two.close()
 
 
-@pytest.fixture
-async def running(postgres_dsn, schema):
-    running = Running(postgres_dsn, schema)
-    yield running
-    await running.end()
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """Three nodes, for the tests of one module."""
+    with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster

@@ -14,27 +14,11 @@ from shared.eventlog.aggregates import (
     QueueFull,
     RefusedAt,
 )
-from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.port import Conflict
 from shared.events.commit import hash_of
 from tests.contracts.commits import some_table
 from tests.contracts.counter import LIMIT, Added, add, counters, request
-
-
-@pytest.fixture(params=["memory", pytest.param("jetstream", marks=pytest.mark.servers)])
-async def logs(request, namespace):
-    """Two clients of one log."""
-    if request.param == "memory":
-        store = MemoryStore()
-        yield MemoryLog(store), MemoryLog(store)
-        return
-    url = request.getfixturevalue("nats_url")
-    one, two = await open_log(url, namespace), await open_log(url, namespace)
-    one.operator_url = request.getfixturevalue("nats_urls").operator
-    yield one, two
-    await one.close()
-    await two.close()
 
 
 async def purge_before(log, stored):

@@ -11,18 +11,10 @@ from shared.eventlog.connection import Connection
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.streams import Namespace
 from shared.eventlog.upkeep import Upkeep, Wanted
-from tests.contracts.cluster import Cluster
+from tests.contracts.cluster import ELECTION
 from tests.contracts.commits import fill, some_commit, some_table
 
 pytestmark = [pytest.mark.servers, pytest.mark.chaos]
-
-ELECTION = 30.0  # seconds: a new leader takes 4 to 8, more on a loaded machine
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
-        yield cluster
 
 
 async def opened(cluster, namespace, **options):

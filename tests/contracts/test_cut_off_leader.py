@@ -8,14 +8,13 @@ import pytest
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.port import Unavailable
-from tests.contracts.cluster import Cluster
+from tests.contracts.cluster import ELECTION, Cluster
 from tests.contracts.commits import some_table
 from tests.contracts.counter import LIMIT, add, counters, request
 from tests.contracts.proxy import Proxy
 
 pytestmark = [pytest.mark.servers, pytest.mark.chaos]
 
-ELECTION = 30.0  # seconds: a new leader takes 4 to 9, more on a loaded machine
 PAIRS = tuple(permutations(range(3), 2))  # who opens a route to whom
 
 

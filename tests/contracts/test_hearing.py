@@ -8,7 +8,6 @@ from shared.eventlog.hearing import OWN_IN_A_ROW
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from tests.contracts.commits import some_table
 from tests.contracts.counter import add, counters, request
-from tests.contracts.test_aggregates import logs  # noqa: F401 - a fixture
 
 
 class Counted:
@@ -51,7 +50,7 @@ async def listens(counted, *, to):
             await asyncio.sleep(0)
 
 
-async def test_after_one_conflict_the_others_commits_are_heard(logs):  # noqa: F811 - the fixture
+async def test_after_one_conflict_the_others_commits_are_heard(logs):
     """Twenty commands in turns: the first one elsewhere costs a second append, the others none."""
     table, counted = some_table(), Counted(logs[1])
     one, two = counters(logs[0]), counters(counted)
@@ -72,7 +71,7 @@ async def test_after_one_conflict_the_others_commits_are_heard(logs):  # noqa: F
     assert counted.listening == 0
 
 
-async def test_who_is_alone_hears_nothing_after_a_while(logs):  # noqa: F811 - the fixture
+async def test_who_is_alone_hears_nothing_after_a_while(logs):
     """So many commands in a row of its own, and the instance listens no more."""
     table, counted = some_table(), Counted(logs[1])
     one, two = counters(logs[0]), counters(counted)

@@ -17,7 +17,6 @@ from shared.eventlog.snapshots import LARGEST, STATE
 from shared.events.commit import decode, hash_of
 from tests.contracts.commits import some_table
 from tests.contracts.counter import CounterBooks, add, counters, request
-from tests.contracts.test_aggregates import logs  # noqa: F401 - a fixture
 
 UP_AND_DOWN = (1, -1)  # a counter has a limit
 
@@ -63,7 +62,7 @@ async def kept_at(log, table, revision):
 # ---- on both logs --------------------------------------------------------------------------------------------------------
 
 
-async def test_a_part_is_replaced_in_place(logs):  # noqa: F811 - the fixture
+async def test_a_part_is_replaced_in_place(logs):
     """The newest of a part is read, by any client; parts and aggregates do not mix; what is too large is not kept."""
     one, two = logs
     table, other = some_table(), some_table()
@@ -84,7 +83,7 @@ async def test_a_part_is_replaced_in_place(logs):  # noqa: F811 - the fixture
     ]
 
 
-async def test_a_first_touch_reads_what_came_after_the_snapshot(logs):  # noqa: F811 - the fixture
+async def test_a_first_touch_reads_what_came_after_the_snapshot(logs):
     """Of forty commits only the last one is asked for, beside the snapshot that names it; and the answer is what a whole fold gives."""
     table = some_table()
     await played(logs[0], table, 40)
@@ -95,7 +94,7 @@ async def test_a_first_touch_reads_what_came_after_the_snapshot(logs):  # noqa: 
     assert loaded == await counters(logs[1], books=None).load(table)
 
 
-async def test_a_repeat_of_an_old_command_gets_its_first_answer(logs):  # noqa: F811 - the fixture
+async def test_a_repeat_of_an_old_command_gets_its_first_answer(logs):
     """From a snapshot, with its chunks of keys and without them; with another payload it is refused."""
     table = some_table()
     first = await played(logs[0], table, 40)
@@ -111,7 +110,7 @@ async def test_a_repeat_of_an_old_command_gets_its_first_answer(logs):  # noqa: 
     assert len(await logs[1].read(table)) == 40
 
 
-async def test_a_conflict_reads_only_what_is_new(logs):  # noqa: F811 - the fixture
+async def test_a_conflict_reads_only_what_is_new(logs):
     """A copy that fell behind by one commit reads nothing, by more it reads these alone."""
     table = some_table()
     one = await played(logs[0], table, 20)

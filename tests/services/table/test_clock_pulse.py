@@ -7,32 +7,17 @@ import asyncio
 import pytest
 
 from services.table.clocks import figures
-from services.table.clocks.memory import MemoryRows
 from services.table.clocks.store import Outage
-from services.table.table import deadline, shortest_turn
+from services.table.table import deadline
 from shared.eventlog.port import OutcomeUnknown, Unavailable
 from shared.events import address
 from shared.rules.language.game_events import TurnTimedOut
 from shared.rules.pulka import decider as match
 from tests.partitions import TABLE_STREAMS
 from tests.services.table.clock_sweeper import APART, Sweeper
-from tests.services.table.playing import TABLE_ID, Playing
+from tests.services.table.playing import TABLE_ID
 
 STREAM = address.table(TABLE_ID).stream
-
-
-@pytest.fixture
-def rows():
-    return MemoryRows()
-
-
-@pytest.fixture
-async def playing(rows):
-    """A table in its first auction, which the clocks look after."""
-    playing = await Playing(terms={"clock": {"move_s": 30, "cut_s": 5}}).open()
-    await playing.until("auction")
-    rows.runs(TABLE_ID, shortest_turn((await playing.table()).terms))
-    return playing
 
 
 class Silent:

@@ -7,7 +7,6 @@ import asyncio
 import pytest
 
 from services.table.clocks.clocks import TOGETHER, WAITS, Clocks
-from services.table.clocks.memory import MemoryRows
 from services.table.clocks.outages import Outages
 from services.table.clocks.postgres import PostgresClockStore
 from services.table.clocks.schedule import Schedule
@@ -32,20 +31,6 @@ from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 from tests.services.table.test_interrupted_turns import agreed
 
 STREAM = address.table(TABLE_ID).stream
-
-
-@pytest.fixture
-def rows():
-    return MemoryRows()
-
-
-@pytest.fixture
-async def playing(rows):
-    """A table in its first auction, which the clocks look after."""
-    playing = await Playing(terms={"clock": {"move_s": 30, "cut_s": 5}}).open()
-    await playing.until("auction")
-    rows.runs(TABLE_ID, shortest_turn((await playing.table()).terms))
-    return playing
 
 
 async def test_a_turn_ends_at_its_deadline_and_not_before(playing, rows):
