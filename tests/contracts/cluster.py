@@ -10,6 +10,7 @@ import nats
 from services.cli.embedded.account import Account
 from services.cli.embedded.binaries import find_binaries
 from services.cli.embedded.home import free_port
+from shared.eventlog.port import Unavailable
 
 NODES = 3
 ELECTION = 30.0  # seconds: a new leader takes 4 to 9, more on a loaded machine
@@ -33,6 +34,16 @@ cluster {{
   {advertised}
 }}
 """
+
+
+async def insisting(call):
+    """What `call` answers once the servers are ready for it."""
+    async with asyncio.timeout(2 * ELECTION):
+        while True:
+            try:
+                return await call()
+            except Unavailable:
+                await asyncio.sleep(0)
 
 
 class Cluster:

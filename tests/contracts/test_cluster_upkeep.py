@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -11,7 +12,7 @@ from shared.eventlog.connection import Connection
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.streams import Namespace
 from shared.eventlog.upkeep import Upkeep, Wanted
-from tests.contracts.cluster import ELECTION
+from tests.contracts.cluster import ELECTION, insisting
 from tests.contracts.commits import fill, some_commit, some_table
 
 pytestmark = [pytest.mark.servers, pytest.mark.chaos]
@@ -84,7 +85,8 @@ async def test_copies_are_added_while_tables_play(cluster):
     cluster.kill(leader)
     for table in tables:
         own = [record for record in acknowledged if record.address == table]
-        assert await asking.read(table, until=own[-1].sequence) == own
+        read = partial(asking.read, table, until=own[-1].sequence)
+        assert await insisting(read) == own  # not at once: it may have been connected to the leader that fell
     seen = await survey(cluster, "grown")
     assert leader in {name for stream in seen.streams for name in stream.behind}
     assert seen.health()["status"] == "ok"

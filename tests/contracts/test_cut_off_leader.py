@@ -8,7 +8,7 @@ import pytest
 from shared.eventlog.aggregates import Committed, RefusedAt
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.port import Unavailable
-from tests.contracts.cluster import ELECTION, Cluster
+from tests.contracts.cluster import ELECTION, Cluster, insisting
 from tests.contracts.commits import some_table
 from tests.contracts.counter import LIMIT, add, counters, request
 from tests.contracts.proxy import Proxy
@@ -47,16 +47,6 @@ async def log_at(cluster, *numbers):
     """A client that knows these nodes alone."""
     url = ",".join(map(cluster.url_of, numbers))
     return await open_log(url, replicas=3, append_seconds=ELECTION, open_seconds=ELECTION)
-
-
-async def insisting(call):
-    """What `call` answers once the servers are ready for it."""
-    async with asyncio.timeout(2 * ELECTION):
-        while True:
-            try:
-                return await call()
-            except Unavailable:
-                await asyncio.sleep(0)
 
 
 async def test_no_refusal_rests_on_a_leader_that_is_cut_off(cut_cluster):
