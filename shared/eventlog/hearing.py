@@ -7,7 +7,6 @@ aggregate is listened to, until so many commands in a row were this instance's o
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -38,7 +37,7 @@ class Hearing:
     def __init__(self, event_log: EventLog, heard: Callable[[Stored], bool]) -> None:
         self._log = event_log
         self._heard = heard
-        self._to: OrderedDict[Address, _Listening] = OrderedDict()
+        self._to: dict[Address, _Listening] = {}  # the one that was listened to longest first
         self._doing: set[asyncio.Task[None]] = set()
 
     def conflict(self, address: Address) -> None:
@@ -76,7 +75,8 @@ class Hearing:
             listening.leave = await self._log.hear(address, tell)
         except Unavailable as cause:
             log.debug("not_heard", aggregate=address.subject, reason=str(cause))
-            self._to.pop(address, None)
+            if self._to.get(address) is listening:  # else it has ended, and perhaps another has begun
+                del self._to[address]
         else:
             if self._to.get(address) is not listening:  # ended before it had begun
                 await listening.leave()

@@ -4,8 +4,9 @@ import asyncio
 
 from shared.eventlog import hearing
 from shared.eventlog.aggregates import Committed
-from shared.eventlog.hearing import OWN_IN_A_ROW
+from shared.eventlog.hearing import OWN_IN_A_ROW, Hearing
 from shared.eventlog.memory import MemoryLog, MemoryStore
+from shared.eventlog.port import Unavailable
 from tests.contracts.commits import some_table
 from tests.contracts.counter import add, counters, request
 
@@ -97,3 +98,32 @@ async def test_no_more_than_so_many_are_listened_to(monkeypatch):
     for _ in range(20):
         await asyncio.sleep(0)  # what was begun and ended gets its turns
     assert counted.listening == 3
+
+
+async def test_who_could_not_listen_takes_nobody_else_along():
+    """A first try that ends late, and in vain, leaves the one that began meanwhile: it can still be ended."""
+    table, counted, answers = some_table(), Counted(MemoryLog(MemoryStore())), [asyncio.Event(), asyncio.Event()]
+    asked = iter(answers)
+
+    class Slow:
+        """A log that answers when it is told to, the first time that it is not there."""
+
+        async def hear(self, address, heard):
+            answer = next(asked)
+            await answer.wait()
+            if answer is answers[0]:
+                raise Unavailable("not connected")
+            return await counted.hear(address, heard)
+
+    hears = Hearing(Slow(), lambda _: True)
+    hears.conflict(table)
+    for _ in range(OWN_IN_A_ROW + 1):
+        hears.own(table)
+    hears.conflict(table)
+    await asyncio.sleep(0)  # both have asked
+    answers[1].set()
+    await listens(counted, to=1)
+    answers[0].set()
+    await asyncio.sleep(0)  # the answer gets its turn
+    await hears.drain()
+    assert counted.listening == 0
