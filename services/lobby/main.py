@@ -112,9 +112,9 @@ class Lobby:
             return {"status": "down", "reason": "not started"}
         log, postgres = self._log.connected(), await self._database.answers()
         rows, progress = self._projector.health(), self._progress.health()
-        trouble = self._log.trouble()
+        trouble, keys = self._log.trouble(), self._keys.told()
         streams = self._log.streams_health()
-        well = postgres and trouble is None and self._keys.trouble is None
+        well = postgres and trouble is None and keys["trouble"] is None
         well = well and rows["status"] == progress["status"] == streams["status"] == "ok"
         return {
             "status": "down" if not log else "ok" if well else "degraded",
@@ -126,6 +126,6 @@ class Lobby:
             "rows": rows,
             "progress": progress,
             "token_key": self._issuer.signer.id,
-            "master_keys": {"seals": self._keys.ids[0], "opens": list(self._keys.ids), "trouble": self._keys.trouble},
+            "master_keys": keys,
             "without_key": self._erasures.without_key if self._erasures is not None else 0,
         }

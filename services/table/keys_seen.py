@@ -55,9 +55,9 @@ class KeysSeen:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def health(self) -> dict[str, Any]:
-        """The ids of the key that seals and of all that open; `trouble` says why a changed file is not used."""
-        seals, *older = self._keys.ids
-        return {"seals": seals, "opens": [seals, *older], "trouble": self._keys.trouble or self._missing}
+        """See `MasterKeys.told`; `trouble` also names a key under which was sealed and that is not here."""
+        told = self._keys.told()
+        return told | {"trouble": told["trouble"] or self._missing}
 
     async def _run(self) -> None:
         while True:

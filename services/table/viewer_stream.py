@@ -176,8 +176,7 @@ class Reader:
         credit: Callable[[str, int], int] = lambda _table_id, _since: 0,  # for outages since then; none where no clock runs
     ) -> None:
         self._tables = tables
-        self._credit = credit
-        self._frames = Frames(tables, redaction, clock, self._credit)
+        self._frames = Frames(tables, redaction, clock, credit)
         self.feeds = Feeds(self._frames)
 
     async def now(self, table_id: str, caller: Caller | None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -75,6 +75,11 @@ class MasterKeys:
         """The ids, the sealing key's first."""
         self.refresh()
         return tuple(self._keys)
+
+    def told(self) -> dict[str, Any]:
+        """For `/health`: the ids of the key that seals and of all that open; `trouble` says why a changed file is not used."""
+        ids = self.ids
+        return {"seals": ids[0], "opens": list(ids), "trouble": self.trouble}
 
     def require(self, key_ids: frozenset[str]) -> None:
         """Raises `UnknownKey`, naming the first of `key_ids` that is not here. Services ask this before they start on a log."""

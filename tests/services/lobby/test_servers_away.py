@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -132,3 +133,18 @@ async def test_without_nats(sign_up, stranger, nats_cable, client):
     await nats_cable.plug_in()
     await until(lambda: client.get("/health/ready"), 200)
     assert (await anna.post(f"/tables/{table['id']}/seats"))["seat"] == 0
+
+
+def spoil(path):
+    """Put what is no key into a file of keys."""
+    Path(path).write_text("no key", encoding="utf-8")
+
+
+async def test_a_file_of_keys_that_cannot_be_used_shows_at_once(lobby, settings):
+    """The answer that gives the reason is `degraded` already, not the one after it."""
+    lobby.health.__self__._keys._file._next = 0.0  # the next look is due
+    spoil(settings.master_keys_file)
+    told = await lobby.health()
+    trouble = f"{settings.master_keys_file}, line 1: not `id:64 hex digits`"
+    assert told["master_keys"] == {"seals": "k1", "opens": ["k1"], "trouble": trouble}
+    assert told["status"] == "degraded"

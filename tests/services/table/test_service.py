@@ -63,7 +63,7 @@ async def test_f19_an_outage_is_known_before_the_first_answer(running, connectio
         pass
     await connection.execute("UPDATE clock_beat SET beat = beat - $1::bigint", HOUR)
     async with running() as service:
-        assert service.start.__self__.desk().reader._credit(TABLE_ID, now_ms() - HOUR) > HOUR - 60_000
+        assert service.start.__self__.desk().reader._frames._credit(TABLE_ID, now_ms() - HOUR) > HOUR - 60_000
 
 
 async def test_f22_health_says_that_the_log_takes_nothing(running):
