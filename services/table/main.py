@@ -18,6 +18,7 @@ from services.table.keys_seen import KeysSeen
 from services.table.next_deals import NextDeals
 from services.table.openings import Openings
 from services.table.table import Tables
+from services.table.tokens_watched import TokensWatched
 from services.table.viewer_stream import Reader
 from shared.eventlog.jetstream import JetStreamLog
 from shared.events.keys import UnknownKey
@@ -64,6 +65,7 @@ class _Run:
         self._clocks: Clocks | None = None
         self._openings: Projector | None = None
         self._keys: KeysSeen | None = None
+        self._tokens: TokensWatched | None = None
 
     def desk(self) -> Desk:
         if self._desk is None or self._log is None or not self._log.connected():
@@ -93,9 +95,10 @@ class _Run:
         store = PostgresClockStore(settings.postgres_dsn, schema)
         self._clocks = Clocks(tables, store, self._log.partitions.table_streams, now_ms, next_deals.after, outages=outages)
         await self._clocks.begin()
-        self._desk = Desk(
-            tables=tables, reader=reader, keys=keys, streams=Streams(), tokens=tokens, clock=now_ms, committed=next_deals.after
-        )
+        streams = Streams()
+        self._tokens = TokensWatched(tokens, streams, now_ms)
+        self._tokens.begin()
+        self._desk = Desk(tables=tables, reader=reader, keys=keys, streams=streams, tokens=tokens, clock=now_ms, committed=next_deals.after)
 
     async def drain(self) -> None:
         if self._desk is not None:
@@ -105,6 +108,8 @@ class _Run:
 
     async def stop(self) -> None:
         await self.drain()
+        if self._tokens is not None:
+            await self._tokens.stop()
         if self._keys is not None:
             await self._keys.stop()
         if self._next_deals is not None:

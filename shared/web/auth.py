@@ -50,11 +50,12 @@ _BOT_HOST: Final = "bot-host"  # subject of the host's own token; no player id l
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Whom the token names, what it allows, and until when (seconds since 1970)."""
+    """Whom the token names, what it allows, until when (seconds since 1970), and which `key` signed it ("" for one of former times)."""
 
     player: str
     scopes: frozenset[str]
     expires: int
+    key: str = ""
 
     @property
     def is_bot(self) -> bool:
@@ -187,6 +188,11 @@ class Tokens:
             raise invalid_token("The token has expired.")
         return caller
 
+    def holds(self, caller: Caller, now: int) -> bool:
+        """Whether the token that `caller` came with would be taken now: it has not ended, nor has its key gone."""
+        known = self.public.key(caller.key) is not None if caller.key else self._old is not None and self.public.hmac_before > 0
+        return known and caller.expires + _LEEWAY >= now
+
     def viewer(self, request: Request[Any, Any, Any], now: int) -> Caller | None:
         """Who sent `request`, None without a token; `now` in milliseconds. Raises 401 for a token that does not hold."""
         token = bearer(request)
@@ -204,8 +210,9 @@ class Tokens:
             raise invalid_token("The token is none of ours.")
         try:
             head = token.partition(".")[0]
-            claims, allowed = self._proved(token, _header(urlsafe_b64decode(head + "=" * (-len(head) % 4))))
-            return Caller(claims["sub"], allowed.intersection(claims["scope"].split()), int(claims["exp"]))
+            header = _header(urlsafe_b64decode(head + "=" * (-len(head) % 4)))
+            claims, allowed = self._proved(token, header)
+            return Caller(claims["sub"], allowed.intersection(claims["scope"].split()), int(claims["exp"]), header.kid)
         except (jwt.PyJWTError, msgspec.MsgspecError, AttributeError, TypeError, ValueError, OverflowError):
             raise invalid_token("The token is none of ours.") from None
 

@@ -129,6 +129,13 @@ class Streams:
             del self._open[sender.owner]
         sender.owner = None
 
+    def dismiss(self, holds: Callable[[Caller], bool]) -> None:
+        """End the streams of those whose token does not hold any more; a client that comes back is told so."""
+        for sender in tuple(self._senders):
+            if sender.caller is not None and not holds(sender.caller):
+                self._senders.discard(sender)  # it is ended once
+                sender.stop()
+
     def close(self) -> None:
         """End every stream after the frame it is sending; clients resume elsewhere or later."""
         self.stopping = True
