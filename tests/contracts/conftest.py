@@ -1,10 +1,13 @@
-"""The logs that several contracts are tried on: in memory, on one node, or on three."""
+"""What several contracts are tried on: the log in memory, on one node, or on three, and the rows of a tally."""
 
 import pytest
 
 from shared.eventlog.jetstream import open_log
 from shared.eventlog.memory import MemoryLog, MemoryStore
+from shared.projections.core.projection import schema_of
 from tests.contracts.cluster import Cluster
+from tests.contracts.followers import Running
+from tests.contracts.projection_subject import Tally
 
 
 @pytest.fixture
@@ -40,3 +43,15 @@ def cluster(tmp_path_factory):
     """Three nodes, for the tests of one module."""
     with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def schema(namespace):
+    return schema_of(Tally(), namespace)
+
+
+@pytest.fixture
+async def running(postgres_dsn, schema):
+    running = Running(postgres_dsn, schema)
+    yield running
+    await running.end()

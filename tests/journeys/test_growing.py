@@ -246,7 +246,6 @@ async def nothing_is_lost_or_doubled(one, two, load, kept, nats_urls, postgres_d
     await later_commands_follow(one, two, load, nats_urls, log)
     with pytest.raises(AssertionError, match="PULKA_PARTITIONS is 8: it is never lowered"):
         await restart(two, PULKA_PARTITIONS="8", PULKA_PARTITIONS_USED="8")
-    await asyncio.to_thread(two.process.wait)
     two.environment |= {"PULKA_PARTITIONS": "16", "PULKA_PARTITIONS_USED": ""}
     await asyncio.to_thread(two.start)
     assert (await health(two))["lobby"]["log_streams"]["partitions"] == {"there": 16, "known": 16, "used": 16}
