@@ -27,7 +27,7 @@ from services.ledger.players.players_api import rating_routes, stats_routes
 from services.ledger.players.rating_keeper import RatingKeeper
 from services.ledger.sheet.sheet_api import sheet_routes
 from services.ledger.whists.statement_api import player_routes, statement_routes
-from shared.eventlog.jetstream import JetStreamLog
+from shared.eventlog.jetstream.log import JetStreamLog
 from shared.projections.core.history import RefusedToRun
 from shared.projections.following.follow import Pace
 from shared.projections.versions.live_version import LiveVersion

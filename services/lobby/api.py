@@ -15,7 +15,7 @@ from msgspec import Meta
 from services.lobby.desk import Desk
 from services.lobby.players import HUMAN
 from services.lobby.responses import Me, Names, Person, SignedUp, Token
-from shared.eventlog.aggregates import RefusedAt
+from shared.eventlog.aggregates.aggregates import RefusedAt
 from shared.events.address import is_id
 from shared.rules.language.names import LONGEST_NAME, read_name
 from shared.web import auth

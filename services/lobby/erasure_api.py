@@ -12,7 +12,7 @@ from litestar.params import FromPath
 from services.lobby.desk import Desk
 from services.lobby.players import NOBODY
 from services.lobby.responses import Erased
-from shared.eventlog.aggregates import RefusedAt
+from shared.eventlog.aggregates.aggregates import RefusedAt
 from shared.events.address import is_id
 from shared.web import auth
 from shared.web.auth import Caller

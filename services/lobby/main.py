@@ -19,7 +19,7 @@ from services.lobby.table_api import orders, seat_routes, table_routes
 from services.lobby.table_progress import Progress
 from services.lobby.tables import Tables
 from services.lobby.vault import Vault
-from shared.eventlog.jetstream import JetStreamLog
+from shared.eventlog.jetstream.log import JetStreamLog
 from shared.projections.core.history import RefusedToRun
 from shared.projections.core.projection import schema_of
 from shared.projections.following.projector import Projector

@@ -13,8 +13,8 @@ import msgspec
 
 from services.lobby.passwords import Passwords
 from services.lobby.vault import Vault
-from shared.eventlog.aggregates import Aggregates, Committed, Decide, Loaded, Nothing, RefusedAt, Request
-from shared.eventlog.closed_books import RegularBooks
+from shared.eventlog.aggregates.aggregates import Aggregates, Committed, Decide, Loaded, Nothing, RefusedAt, Request
+from shared.eventlog.aggregates.closed_books import RegularBooks
 from shared.eventlog.port import EventLog
 from shared.events.address import Address, is_id
 from shared.events.commit import Commit

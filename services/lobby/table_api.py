@@ -18,7 +18,7 @@ from services.lobby.queries import Wanted
 from services.lobby.responses import Readiness, Seated, TableList, TableView, people_of, status_of, view_of
 from services.lobby.tables import NEVER_SAT, Order, Result, Table
 from services.lobby.terms import OpenTable, agree
-from shared.eventlog.aggregates import Committed, RefusedAt
+from shared.eventlog.aggregates.aggregates import Committed, RefusedAt
 from shared.events.address import is_id
 from shared.projections.core.at_least import UnknownPosition
 from shared.rules.convention.options import PRESETS

@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from services.lobby.terms import Terms
-from shared.eventlog.aggregates import Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
-from shared.eventlog.closed_books import RegularBooks
+from shared.eventlog.aggregates.aggregates import Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
+from shared.eventlog.aggregates.closed_books import RegularBooks
 from shared.eventlog.port import EventLog
 from shared.events.address import Address
 from shared.events.commit import Commit

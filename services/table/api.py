@@ -16,8 +16,8 @@ from services.table.guards import Asked, Guard, Sender, admitted, move_guards
 from services.table.table import Tables, maker_of
 from services.table.viewer_stream import Reader
 from services.table.viewers import sees_now
-from shared.eventlog import aggregates
-from shared.eventlog.aggregates import Committed, RefusedAt
+from shared.eventlog.aggregates import aggregates
+from shared.eventlog.aggregates.aggregates import Committed, RefusedAt
 from shared.events import address
 from shared.events.address import is_id
 from shared.events.keys import MasterKeys, command_digest, former_digests

@@ -14,7 +14,7 @@ from litestar.params import FromPath, JSONBody
 from services.table.api import Desk, known, refused_at, request_of
 from services.table.guards import Sender
 from services.table.table import Table, maker_of
-from shared.eventlog.aggregates import Committed, RefusedAt
+from shared.eventlog.aggregates.aggregates import Committed, RefusedAt
 from shared.rules.language.documents import text_like
 from shared.rules.language.game_events import Event
 from shared.rules.language.moves import Number

@@ -16,8 +16,8 @@ from litestar.params import JSONBody
 from services.table.api import Desk, request_of
 from services.table.corrections_api import Author, by_author
 from services.table.table import RECORDED, Table, Tables
-from shared.eventlog import aggregates
-from shared.eventlog.aggregates import Committed, Mismatch, RefusedAt
+from shared.eventlog.aggregates import aggregates
+from shared.eventlog.aggregates.aggregates import Committed, Mismatch, RefusedAt
 from shared.events import address
 from shared.events.address import Address, is_id, new_id
 from shared.events.commit import decode

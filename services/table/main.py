@@ -20,7 +20,7 @@ from services.table.openings import Openings
 from services.table.table import Tables
 from services.table.tokens_watched import TokensWatched
 from services.table.viewer_stream import Reader
-from shared.eventlog.jetstream import JetStreamLog
+from shared.eventlog.jetstream.log import JetStreamLog
 from shared.events.keys import UnknownKey
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import structlog
 
 from services.table.table import Result, Tables, next_deal
-from shared.eventlog.aggregates import BrokenChain, Committed, QueueFull
+from shared.eventlog.aggregates.aggregates import BrokenChain, Committed, QueueFull
 from shared.eventlog.port import LogError
 
 log = structlog.get_logger(__name__)

@@ -13,8 +13,8 @@ from typing import Final
 
 import msgspec
 
-from shared.eventlog.aggregates import CAPACITY, Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
-from shared.eventlog.packing import Packing
+from shared.eventlog.aggregates.aggregates import CAPACITY, Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
+from shared.eventlog.aggregates.packing import Packing
 from shared.eventlog.port import EventLog
 from shared.events import address
 from shared.events.address import Address

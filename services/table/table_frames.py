@@ -12,8 +12,8 @@ import msgspec
 from services.table.table import Table, Tables, deadline, fold, initial
 from services.table.view import view
 from services.table.viewers import Viewer, eye_at
-from shared.eventlog.aggregates import BrokenChain
-from shared.eventlog.copies import without_copies
+from shared.eventlog.aggregates.aggregates import BrokenChain
+from shared.eventlog.aggregates.copies import without_copies
 from shared.eventlog.port import Stored, Unavailable
 from shared.events import address
 from shared.events.commit import Commit, decode, hash_of

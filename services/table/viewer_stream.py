@@ -15,8 +15,8 @@ from services.table.audiences import Feeds, Place, as_seen
 from services.table.table import ARCHIVED, Table, Tables, initial
 from services.table.table_frames import ENDED, Frames, Heartbeat, MissedCommit, Seen, released
 from services.table.viewers import Viewer, eye_at, viewer_of
-from shared.eventlog.aggregates import Loaded
-from shared.eventlog.copies import without_copies
+from shared.eventlog.aggregates.aggregates import Loaded
+from shared.eventlog.aggregates.copies import without_copies
 from shared.eventlog.port import Stored
 from shared.events import address
 from shared.events.commit import Commit

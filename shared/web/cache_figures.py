@@ -12,7 +12,7 @@ from prometheus_client import REGISTRY
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from shared.eventlog.cache import Cache
+from shared.eventlog.aggregates.cache import Cache
 
 SHARE: Final = 8  # of the machine's memory one part is for cached aggregates: NATS, Postgres and other instances live there too
 LEAST, MOST = 32 << 20, 1 << 30  # bytes: some 2,000 tables, below which an instance is of no use; and 70,000, which one core cannot serve

@@ -6,10 +6,10 @@ import os
 import signal
 from collections.abc import Callable
 
-from shared.eventlog.jetstream import JetStreamLog, open_log
+from shared.eventlog.jetstream.log import JetStreamLog, open_log
+from shared.eventlog.jetstream.streams import DEFAULT_NAMESPACE
+from shared.eventlog.jetstream.upkeep import StreamDrift
 from shared.eventlog.port import LogError
-from shared.eventlog.streams import DEFAULT_NAMESPACE
-from shared.eventlog.upkeep import StreamDrift
 from shared.web.service import CannotStart, ServersUnreachable
 from shared.web.settings import Settings, masked
 

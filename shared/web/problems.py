@@ -17,7 +17,7 @@ import structlog
 from litestar import Request, Response
 from litestar.exceptions import HTTPException, ValidationException
 
-from shared.eventlog.aggregates import BrokenChain, Mismatch, QueueFull
+from shared.eventlog.aggregates.aggregates import BrokenChain, Mismatch, QueueFull
 from shared.eventlog.port import CommitTooLarge, Conflict, LogError, NotInArchive, OutcomeUnknown, StorageFull
 from shared.events.upcast import NewerSchema
 from shared.rules.language.documents import in_words

@@ -22,8 +22,8 @@ import structlog
 import uvloop
 
 from services.table.table import Tables
-from shared.eventlog.aggregates import Committed, Request
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.aggregates.aggregates import Committed, Request
+from shared.eventlog.jetstream.log import open_log
 from shared.eventlog.port import LogError
 from shared.events import address
 from shared.events.address import new_id

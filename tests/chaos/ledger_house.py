@@ -11,7 +11,7 @@ import asyncpg
 from services.cli.embedded import EmbeddedServers
 from services.ledger import main
 from services.ledger.books import Books
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.projections.versions.versions import Versions
 from shared.web.settings import Settings
 from tests.chaos.ledger_play import differences

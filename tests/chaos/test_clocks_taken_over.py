@@ -16,7 +16,7 @@ import pytest
 from services.table.openings import Openings
 from services.table.running_tables import runs
 from services.table.table import Tables
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.events.address import ENTROPY_BYTES, FEWEST, new_id
 from shared.events.commit import decode
 from shared.events.keys import MasterKeys

@@ -15,8 +15,8 @@ import pytest
 
 from services.ledger.books import Books
 from services.table.table import Tables
-from shared.eventlog.aggregates import BrokenChain
-from shared.eventlog.streams import Namespace
+from shared.eventlog.aggregates.aggregates import BrokenChain
+from shared.eventlog.jetstream.streams import Namespace
 from shared.events.commit import decode, encode, hash_of
 from shared.events.sealing import TableCodec
 from shared.projections.versions.rebuild import rebuild

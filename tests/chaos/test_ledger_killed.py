@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from services.ledger.books import Books
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.projections.versions.versions import Versions
 from tests.chaos.ledger_lives import Lives
 from tests.chaos.ledger_play import COMMITS, Club, Watch, differences

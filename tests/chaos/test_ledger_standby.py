@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from services.ledger.books import Books
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.projections.versions.versions import Versions
 from tests.chaos.ledger_lives import Lives
 from tests.chaos.ledger_play import Club, Watch, differences

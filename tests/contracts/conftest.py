@@ -2,7 +2,7 @@
 
 import pytest
 
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.projections.core.projection import schema_of
 from tests.contracts.cluster import Cluster

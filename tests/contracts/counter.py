@@ -2,8 +2,8 @@
 
 import msgspec
 
-from shared.eventlog.aggregates import Aggregates, Request
-from shared.eventlog.packing import Unpackable
+from shared.eventlog.aggregates.aggregates import Aggregates, Request
+from shared.eventlog.aggregates.packing import Unpackable
 from shared.rules.language.refusal import Refused
 
 LIMIT = 1000

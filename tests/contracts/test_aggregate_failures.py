@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shared.eventlog.aggregates import (
+from shared.eventlog.aggregates.aggregates import (
     ATTEMPTS,
     CAPACITY,
     BrokenChain,

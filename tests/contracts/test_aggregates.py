@@ -6,7 +6,7 @@ import json
 import nats
 import pytest
 
-from shared.eventlog.aggregates import (
+from shared.eventlog.aggregates.aggregates import (
     BrokenChain,
     Committed,
     Mismatch,

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.eventlog.port import Conflict, Unavailable
 from tests.contracts.cluster import ELECTION
 from tests.contracts.commits import fill, insist, some_commit, some_table

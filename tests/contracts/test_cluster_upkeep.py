@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from services.cli.operator.streams import streams
-from shared.eventlog.connection import Connection
-from shared.eventlog.jetstream import open_log
-from shared.eventlog.streams import Namespace
-from shared.eventlog.upkeep import Upkeep, Wanted
+from shared.eventlog.jetstream.connection import Connection
+from shared.eventlog.jetstream.log import open_log
+from shared.eventlog.jetstream.streams import Namespace
+from shared.eventlog.jetstream.upkeep import Upkeep, Wanted
 from tests.contracts.cluster import ELECTION, insisting
 from tests.contracts.commits import fill, some_commit, some_table
 

@@ -5,8 +5,8 @@ from itertools import permutations
 
 import pytest
 
-from shared.eventlog.aggregates import Committed, RefusedAt
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.aggregates.aggregates import Committed, RefusedAt
+from shared.eventlog.jetstream.log import open_log
 from shared.eventlog.port import Unavailable
 from tests.contracts.cluster import ELECTION, Cluster, insisting
 from tests.contracts.commits import some_table

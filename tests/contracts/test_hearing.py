@@ -2,9 +2,9 @@
 
 import asyncio
 
-from shared.eventlog import hearing
-from shared.eventlog.aggregates import Committed
-from shared.eventlog.hearing import OWN_IN_A_ROW, Hearing
+from shared.eventlog.aggregates import hearing
+from shared.eventlog.aggregates.aggregates import Committed
+from shared.eventlog.aggregates.hearing import OWN_IN_A_ROW, Hearing
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.port import Unavailable
 from tests.contracts.commits import some_table

@@ -9,11 +9,11 @@ import nats
 import pytest
 from structlog.testing import capture_logs
 
-from shared.eventlog import reading
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream import reading
+from shared.eventlog.jetstream.log import open_log
+from shared.eventlog.jetstream.streams import Namespace, configurations
+from shared.eventlog.jetstream.upkeep import StreamDrift
 from shared.eventlog.port import STORAGE_FULL, Conflict, NotPermitted, Unavailable
-from shared.eventlog.streams import Namespace, configurations
-from shared.eventlog.upkeep import StreamDrift
 from shared.events.address import Address, new_id
 from shared.events.commit import decode_head
 from tests.contracts.commits import PATIENCE, fill, follow_batches, some_commit, some_table

@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from services.cli.embedded import EmbeddedServers
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.eventlog.port import OutcomeUnknown, Unavailable
 from tests.contracts.commits import PATIENCE, fill, insist, some_commit, some_table, take
 from tests.contracts.proxy import Proxy

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.eventlog import snapshots
-from shared.eventlog.aggregates import Committed, Mismatch
+from shared.eventlog.aggregates.aggregates import Committed, Mismatch
 from shared.eventlog.command_keys import BESIDE, CHUNK_KEYS, KEY_BYTES, CommandKeys
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.port import Unavailable

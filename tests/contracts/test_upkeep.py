@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 import nats
 import pytest
 
-from shared.eventlog.connection import Connection
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.connection import Connection
+from shared.eventlog.jetstream.log import open_log
+from shared.eventlog.jetstream.streams import Namespace, configurations
+from shared.eventlog.jetstream.upkeep import StreamDrift, Upkeep, Wanted
 from shared.eventlog.port import NotPermitted, Unavailable
-from shared.eventlog.streams import Namespace, configurations
-from shared.eventlog.upkeep import StreamDrift, Upkeep, Wanted
 from shared.events.address import Partitions
 from tests.contracts.commits import fill, some_commit, some_table
 
@@ -149,7 +149,7 @@ async def test_then_they_are_used(nats_urls, namespace):
 
 async def test_an_instance_that_was_left_behind_says_so(nats_urls, namespace, monkeypatch):
     """It goes on with what it knows; `/health` says that there is more, and where to say it."""
-    monkeypatch.setattr("shared.eventlog.jetstream.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("shared.eventlog.jetstream.log.LOOK_SECONDS", 0.0)
     async with opened(nats_urls.service, namespace) as older, opened(nats_urls.service, namespace, partitions=16, used=16) as newer:
         await fill(newer, some_table(partition=9), 1)
         async with asyncio.timeout(SECONDS):

@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 
 import msgspec
 
-from shared.eventlog.decisions import Codec
+from shared.eventlog.aggregates.decisions import Codec
 from shared.events import address
 from shared.events.catalogue import LANGUAGE
 from shared.events.commit import SCHEMA, Commit, decode, encode

@@ -23,7 +23,7 @@ from services.bots.client import Api, ApiProblem
 from services.bots.seated import Seated
 from services.ledger.books import Books
 from services.ledger.players import rating_rows
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.events.address import table as table_address
 from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.projections.versions.versions import Versions

@@ -17,7 +17,7 @@ from litestar import Litestar, post
 from litestar.datastructures import State
 from litestar.params import FromPath, JSONBody
 
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.events.address import FEWEST
 from shared.rules.language.moves import AnyMove
 from shared.web.strict_request import StrictRequest

@@ -30,7 +30,7 @@ from services.cli.embedded import EmbeddedServers
 from services.table.openings import Openings
 from services.table.running_tables import runs
 from services.table.table import Tables
-from shared.eventlog.jetstream import JetStreamLog, open_log
+from shared.eventlog.jetstream.log import JetStreamLog, open_log
 from shared.eventlog.port import LogError
 from shared.events import address
 from shared.events.address import ENTROPY_BYTES, FEWEST, new_id

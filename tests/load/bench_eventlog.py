@@ -22,7 +22,7 @@ import structlog
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
-from shared.eventlog.jetstream import JetStreamLog, open_log
+from shared.eventlog.jetstream.log import JetStreamLog, open_log
 from shared.events.address import FEWEST, Address
 from tests.contracts.commits import fill, some_table
 from tests.load.figures import tell

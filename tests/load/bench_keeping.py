@@ -24,7 +24,7 @@ from services.ledger.exports import export_rows
 from services.ledger.exports.export_files import FormName, form_of, written
 from services.ledger.exports.export_rows import Scope
 from services.ledger.own.own_events import OwnEvents
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.projections.versions.live_version import LiveVersion
 from shared.projections.versions.versions import Versions
 from tests.load.figures import tell

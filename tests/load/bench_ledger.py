@@ -21,7 +21,7 @@ from services.cli.serving.process import settle_memory
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from services.ledger.main import PACE
-from shared.eventlog.jetstream import JetStreamLog, open_log
+from shared.eventlog.jetstream.log import JetStreamLog, open_log
 from shared.events.commit import decode
 from shared.projections.following.projector import Projector
 from shared.projections.versions.rebuild import rebuild

@@ -25,7 +25,7 @@ import uvloop
 from services.cli.embedded import EmbeddedServers
 from services.table.openings import Openings
 from services.table.table import Tables
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.events.address import ENTROPY_BYTES, new_id
 from shared.events.sealing import TableCodec
 from shared.projections.core.projection import schema_of

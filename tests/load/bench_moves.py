@@ -21,7 +21,7 @@ import msgspec
 import uvloop
 
 from services.cli.embedded import EmbeddedServers
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.rules.convention.options import from_document
 from shared.rules.deal.decider import Deal, evolve, open_deal
 from shared.rules.deal.offer import legal_moves

@@ -17,10 +17,10 @@ import uvloop
 from services.cli.embedded import EmbeddedServers
 from services.lobby.tables import Order, Tables
 from services.lobby.terms import OpenTable, Terms, agree
-from shared.eventlog.connection import Connection
-from shared.eventlog.jetstream import JetStreamLog, open_log
-from shared.eventlog.streams import Namespace
-from shared.eventlog.upkeep import Upkeep, Wanted
+from shared.eventlog.jetstream.connection import Connection
+from shared.eventlog.jetstream.log import JetStreamLog, open_log
+from shared.eventlog.jetstream.streams import Namespace
+from shared.eventlog.jetstream.upkeep import Upkeep, Wanted
 from shared.events.keys import MasterKeys
 from tests.contracts.cluster import Cluster
 from tests.contracts.commits import some_commit, some_table

@@ -28,8 +28,8 @@ import uvloop
 from services.cli.embedded import EmbeddedServers
 from services.cli.serving.process import settle_memory
 from services.table.table import Tables
-from shared.eventlog.aggregates import CAPACITY, Committed, Request
-from shared.eventlog.jetstream import JetStreamLog, open_log
+from shared.eventlog.aggregates.aggregates import CAPACITY, Committed, Request
+from shared.eventlog.jetstream.log import JetStreamLog, open_log
 from shared.events.sealing import TableCodec
 from shared.rules.language.moves import Concede
 from shared.rules.pulka import decider as match

@@ -14,7 +14,7 @@ import asyncpg
 
 from services.cli.embedded import EmbeddedServers
 from services.ledger.books import Books
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.projections.versions.versions import Versions
 from tests.chaos.ledger_lives import Life, Lives
 from tests.chaos.ledger_play import Club, Watch

@@ -27,7 +27,7 @@ from services.ledger.books import Books
 from services.ledger.desk.desk import Desk
 from services.ledger.desk.readers import Readers
 from services.ledger.views import kept_entries, score_sheet, sections
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.projections.core.at_least import AtLeast
 from shared.projections.versions.versions import Versions
 from tests.load.bench_ledger import WRITERS, events_in, told

@@ -17,7 +17,7 @@ from services.table.clocks.outages import Outages
 from services.table.next_deals import NextDeals
 from services.table.table import Tables, deadline, fold, initial
 from services.table.viewer_stream import Reader
-from shared.eventlog.aggregates import Committed, QueueFull, Request
+from shared.eventlog.aggregates.aggregates import Committed, QueueFull, Request
 from shared.eventlog.memory import MemoryStore
 from shared.eventlog.port import LogError, Stored
 from shared.events import address

@@ -18,7 +18,7 @@ from services.cli.console.plural import counted
 from services.cli.operator.audit_access import access, audit_settings
 from services.ledger.audit.gathering import NotToBeSigned
 from services.ledger.audit.signing import signing_key
-from shared.eventlog.aggregates import Mismatch
+from shared.eventlog.aggregates.aggregates import Mismatch
 from shared.events.checkpoint_document import Leaf, Signed, kept_text, key_id
 from shared.events.keys import SigningKey
 from shared.web.service import CannotStart

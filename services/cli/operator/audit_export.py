@@ -20,7 +20,7 @@ from services.ledger.audit.open_part import open_part
 from services.ledger.audit.proofs import goes_along
 from services.ledger.audit.verify import tables_in
 from services.ledger.views import tables
-from shared.eventlog.copies import without_copies
+from shared.eventlog.aggregates.copies import without_copies
 from shared.eventlog.port import Stored
 from shared.events import address
 from shared.events.address import Address

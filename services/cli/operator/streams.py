@@ -16,11 +16,11 @@ from rich.table import Column, Table
 from services.cli.console.logs import log_to
 from services.cli.console.plural import counted
 from services.cli.operator.connections import connections
-from shared.eventlog.connection import Connection
+from shared.eventlog.jetstream.connection import Connection
+from shared.eventlog.jetstream.streams import DEFAULT_NAMESPACE, Namespace
+from shared.eventlog.jetstream.survey import StreamState, Survey
+from shared.eventlog.jetstream.upkeep import StreamDrift, Upkeep, Wanted
 from shared.eventlog.port import LogError, NotPermitted
-from shared.eventlog.streams import DEFAULT_NAMESPACE, Namespace
-from shared.eventlog.survey import StreamState, Survey
-from shared.eventlog.upkeep import StreamDrift, Upkeep, Wanted
 from shared.web.service import CannotBeDone, CannotStart, ServersUnreachable
 from shared.web.settings import Settings, masked, variable
 

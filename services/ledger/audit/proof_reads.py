@@ -12,7 +12,7 @@ from services.ledger.audit.proofs import Proofs, goes_along
 from services.ledger.desk.desk import Desk, Seen
 from services.ledger.views import audit_trail
 from services.ledger.views.tables import Table
-from shared.eventlog.copies import without_copies
+from shared.eventlog.aggregates.copies import without_copies
 from shared.eventlog.port import Stored
 from shared.events import address, merkle
 from shared.events.checkpoint_document import Leaf, Path, Proof, Signed, path_in, tree_of

@@ -21,7 +21,7 @@ from services.ledger.audit.gathering import NotToBeSigned, Progress, ends_of, ga
 from services.ledger.audit.proofs import Proofs
 from services.ledger.desk.readers import Readers
 from services.ledger.own.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
-from shared.eventlog.aggregates import Mismatch
+from shared.eventlog.aggregates.aggregates import Mismatch
 from shared.eventlog.port import EventLog, LogError
 from shared.events.chain import Finding
 from shared.events.checkpoint_document import Leaf, Signed, in_order, leaf_of, root_over, sign, wrong_in_row

@@ -31,7 +31,7 @@ from services.ledger.views.who_played import Occupant
 from services.ledger.whists import postings, statement
 from services.ledger.whists.postings import Transaction
 from services.ledger.whists.statement import Account
-from shared.eventlog.copies import split_copies
+from shared.eventlog.aggregates.copies import split_copies
 from shared.eventlog.port import EventLog, NotInArchive, Stored
 from shared.events.address import Address
 from shared.events.chain import ChainReport, Finding, verify_chain

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-from shared.eventlog.aggregates import Aggregates, Committed, Nothing, RefusedAt, Request
-from shared.eventlog.copies import without_copies
+from shared.eventlog.aggregates.aggregates import Aggregates, Committed, Nothing, RefusedAt, Request
+from shared.eventlog.aggregates.copies import without_copies
 from shared.eventlog.port import EventLog
 from shared.events.address import Address
 from shared.events.catalogue import encode_event

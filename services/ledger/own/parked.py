@@ -11,7 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 from services.ledger.own.own_events import OwnEvents, parking_of
-from shared.eventlog.aggregates import Mismatch
+from shared.eventlog.aggregates.aggregates import Mismatch
 from shared.eventlog.port import EventLog
 from shared.events.address import from_subject
 from shared.events.ledger_events import CommitParked, ParkedRetried, ParkedSkipped

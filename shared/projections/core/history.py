@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from shared.eventlog.decisions import BrokenChain
+from shared.eventlog.aggregates.decisions import BrokenChain
 from shared.eventlog.port import EventLog, Stored
 from shared.events.address import from_subject
 from shared.events.archive_mark import is_mark

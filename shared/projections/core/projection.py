@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 import asyncpg
 
-from shared.eventlog.decisions import BrokenChain
+from shared.eventlog.aggregates.decisions import BrokenChain
 from shared.eventlog.port import Stored
 from shared.events.keys import UnknownKey
 from shared.events.sealed import TamperedBox

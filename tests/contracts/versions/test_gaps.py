@@ -5,8 +5,8 @@ import json
 import nats
 import pytest
 
+from shared.eventlog.jetstream.streams import Namespace
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.eventlog.streams import Namespace
 from shared.projections.core.history import HistoryDiffers
 from shared.projections.versions.rebuild import fingerprint
 from shared.projections.versions.report import report

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from services.lobby import main
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.events import address
 from shared.events.catalogue import encode_event
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of

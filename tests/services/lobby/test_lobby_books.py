@@ -6,7 +6,7 @@ from services.lobby import players, tables
 from services.lobby.players import Player
 from services.lobby.tables import Table
 from shared.eventlog import snapshots
-from shared.eventlog.aggregates import Aggregates
+from shared.eventlog.aggregates.aggregates import Aggregates
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.snapshots import STATE
 from shared.events.address import Address, new_id

@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from services.table.table import FOLD, PACKING, TableBooks, fold, initial
-from shared.eventlog.decisions import Loaded
+from shared.eventlog.aggregates.decisions import Loaded
 from shared.events import address
 from shared.events.commit import decode
 from tests.events import frozen, story

@@ -6,7 +6,7 @@ import random
 from itertools import count
 
 from services.table.table import Tables
-from shared.eventlog.aggregates import Committed, Request
+from shared.eventlog.aggregates.aggregates import Committed, Request
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.address import new_id
 from shared.events.keys import MasterKeys

@@ -8,7 +8,7 @@ import pytest
 from services.table.table import begins_a_turn, deadline, fold, initial, next_deal, shortest_turn
 from services.table.view import view
 from services.table.viewers import viewer_of
-from shared.eventlog.aggregates import Committed, RefusedAt
+from shared.eventlog.aggregates.aggregates import Committed, RefusedAt
 from shared.events import address
 from shared.events.commit import decode
 from shared.events.redaction import PublicCodec

@@ -8,7 +8,7 @@ import pytest
 from services.lobby.table_progress import status_in, status_now
 from services.table.table import Tables, begins_a_turn, deadline, next_deal
 from services.table.viewer_stream import Reader
-from shared.eventlog.aggregates import Nothing, RefusedAt, Request
+from shared.eventlog.aggregates.aggregates import Nothing, RefusedAt, Request
 from shared.events.catalogue import encode_event
 from shared.events.commit import SCHEMA, Commit, decode, encode
 from shared.events.redaction import PublicCodec

@@ -6,7 +6,7 @@ import pytest
 
 from services.table.view import view
 from services.table.viewer_stream import Reader
-from shared.eventlog.aggregates import Committed
+from shared.eventlog.aggregates.aggregates import Committed
 from shared.events.redaction import PublicCodec
 from shared.rules.adjudicated.court import ARBITER
 from shared.rules.language.moves import Bid, Cut, Peek

@@ -6,7 +6,7 @@ import pytest
 
 from services.table.table import Turn, begins_a_turn, deadline
 from services.table.view import view
-from shared.eventlog.aggregates import Committed, Nothing
+from shared.eventlog.aggregates.aggregates import Committed, Nothing
 from shared.rules.deal.claiming import may_claim
 from shared.rules.deal.proposing import PAUSE
 from shared.rules.deck.cards import hand_text

@@ -9,7 +9,7 @@ import pytest
 
 from services.table.table import Turn, deadline, fold, initial, next_deal
 from services.table.view import view
-from shared.eventlog.aggregates import Committed, RefusedAt
+from shared.eventlog.aggregates.aggregates import Committed, RefusedAt
 from shared.events import address
 from shared.events.commit import decode
 from shared.events.sealing import TableCodec

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from services.table.viewer_stream import Reader
-from shared.eventlog.aggregates import Committed
+from shared.eventlog.aggregates.aggregates import Committed
 from shared.events.redaction import PublicCodec
 from shared.rules.language.moves import Answer, Join
 from shared.web.problems import Problem

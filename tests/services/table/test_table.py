@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from services.table.next_deals import NextDeals
 from services.table.table import Table, Tables, Turn, deadline, fold, initial
 from services.table.view import view
-from shared.eventlog.aggregates import BrokenChain, Committed, Mismatch, Nothing, RefusedAt, Request
+from shared.eventlog.aggregates.aggregates import BrokenChain, Committed, Mismatch, Nothing, RefusedAt, Request
 from shared.eventlog.memory import MemoryLog
 from shared.events import address
 from shared.events.commit import SCHEMA, decode, encode

@@ -8,9 +8,9 @@ import pytest
 from services.table.table import TableBooks, Tables, fold, initial
 from services.table.view import view
 from shared.eventlog import snapshots
-from shared.eventlog.aggregates import Committed
+from shared.eventlog.aggregates.aggregates import Committed
+from shared.eventlog.aggregates.packing import Unpackable
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.eventlog.packing import Unpackable
 from shared.eventlog.snapshots import LARGEST, STATE
 from shared.events import address
 from shared.events.commit import decode

@@ -17,7 +17,7 @@ from litestar.params import FromPath, FromQuery, JSONBody, QueryParameter
 from litestar.response import Stream
 
 from services.cli.serving.request_limits import LimitedRequests
-from shared.eventlog.aggregates import Mismatch, QueueFull
+from shared.eventlog.aggregates.aggregates import Mismatch, QueueFull
 from shared.eventlog.port import Conflict, OutcomeUnknown, StorageFull, Unavailable
 from shared.events.keys import MasterKeys
 from shared.rules.language.moves import AnyMove

@@ -3,7 +3,7 @@
 import pytest
 from prometheus_client import REGISTRY
 
-from shared.eventlog.cache import Cache, size_of
+from shared.eventlog.aggregates.cache import Cache, size_of
 from shared.web import cache_figures
 from shared.web.cache_figures import LEAST, MOST
 

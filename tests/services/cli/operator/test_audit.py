@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from services.cli.operator.audit import audit
 from services.ledger import main as ledger
 from services.ledger.books import Books
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
+from shared.eventlog.jetstream.streams import Namespace
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.eventlog.streams import Namespace
 from shared.events import address
 from shared.events.commit import hash_of
 from shared.projections.versions.versions import Versions

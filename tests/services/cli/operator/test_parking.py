@@ -14,7 +14,7 @@ from services.ledger import main
 from services.ledger.books import Books
 from services.ledger.own.own_events import OwnEvents, parking_of
 from services.ledger.own.parked import ParkingChronicle, left_out
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.events import upcast
 from shared.events.commit import SCHEMA
 from shared.events.ledger_events import ParkedSkipped

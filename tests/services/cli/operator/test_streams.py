@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from services.cli.operator.streams import streams
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.web.service import CannotBeDone, CannotStart, ServersUnreachable
 from tests.contracts.commits import fill, some_table
 

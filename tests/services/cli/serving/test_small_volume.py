@@ -14,7 +14,7 @@ import pytest
 from services.cli.embedded import EmbeddedServers, log_keeper
 from services.cli.embedded.log_keeper import AT_THE_LIMIT, LogKeeper
 from services.cli.embedded.log_room import LEAST_ROOM, LogRoom
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.eventlog.port import StorageFull
 from shared.web.service import CannotStart
 from tests.contracts.commits import fill as write

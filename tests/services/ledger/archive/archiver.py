@@ -15,7 +15,7 @@ import asyncpg
 from services.ledger.archive.archiving import Archiver
 from services.ledger.audit.proofs import Proofs
 from services.ledger.own.own_events import OwnEvents
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 
 NOW = 1_800_000_000_000
 NEVER = 1 << 60  # milliseconds: every table is older

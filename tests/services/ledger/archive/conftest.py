@@ -11,7 +11,7 @@ from services.ledger.audit.proofs import Proofs
 from services.ledger.audit.verify import verify_table
 from services.ledger.books import Books
 from services.ledger.own.own_events import ARCHIVE, OwnEvents
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.projections.versions.live_version import LiveVersion
 from tests.partitions import TABLE_STREAMS
 from tests.services.ledger.archive.archiver import NEVER

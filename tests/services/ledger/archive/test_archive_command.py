@@ -23,7 +23,7 @@ from services.ledger.archive.whole_log import WholeLog
 from services.ledger.audit.proofs import Proofs
 from services.ledger.books import Books
 from services.ledger.players import rating_rows
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.eventlog.memory import MemoryLog
 from shared.eventlog.port import NotInArchive
 from shared.events.commit import hash_of

@@ -12,7 +12,7 @@ from services.ledger.audit.against import wrong_with_signed
 from services.ledger.audit.gathering import NotToBeSigned
 from services.ledger.audit.signing import DAY_MS, Checkpoints, DailySigner, signing_key
 from services.ledger.own.own_events import ARCHIVE, CHECKPOINTS, OwnEvents
-from shared.eventlog.aggregates import Mismatch
+from shared.eventlog.aggregates.aggregates import Mismatch
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events import key_files
 from shared.events.checkpoint_document import Signed, in_order, leaf_of, wrong_in_row

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from services.cli.operator.audit import audit
 from services.ledger import main
 from services.ledger.books import Books
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.eventlog.port import STORAGE_FULL
 from shared.projections.versions.live_version import LiveVersion
 from shared.web.service import CannotStart

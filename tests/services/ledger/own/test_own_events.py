@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from services.ledger.own.own_events import ARCHIVE, OwnEvents, parking_of, versions_of
-from shared.eventlog.aggregates import Mismatch
+from shared.eventlog.aggregates.aggregates import Mismatch
 from shared.eventlog.memory import MemoryLog
 from shared.events.chain import verify_chain
 from shared.events.ledger_events import ParkedRetried, TableArchived, VersionSwitched

@@ -13,7 +13,7 @@ import pytest
 from services.ledger import main
 from services.ledger.books import Books
 from services.ledger.own.own_events import OwnEvents, versions_of
-from shared.eventlog.jetstream import open_log
+from shared.eventlog.jetstream.log import open_log
 from shared.events.ledger_events import VersionSwitched
 from shared.projections.versions.rebuild import fingerprint, rebuild
 from shared.web.problems import Problem

@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer
+from shared.eventlog.jetstream.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer
+from shared.eventlog.jetstream.streams import Namespace
 from shared.eventlog.port import Unavailable
-from shared.eventlog.streams import Namespace
 
 ANSWER_SECONDS: Final = 1.0  # for one answer, which takes under a millisecond
 HEARD_NS: Final = 2_500_000_000  # since a server's last word: they speak every second, and elect another after four at the soonest

@@ -14,9 +14,9 @@ from typing import Final, Generic
 import msgspec
 import structlog
 
-from shared.eventlog.cache import Cache, size_of
-from shared.eventlog.closed_books import Books, ClosedBooks
-from shared.eventlog.decisions import (
+from shared.eventlog.aggregates.cache import Cache, size_of
+from shared.eventlog.aggregates.closed_books import Books, ClosedBooks
+from shared.eventlog.aggregates.decisions import (
     BrokenChain,
     Codec,
     Committed,
@@ -29,8 +29,8 @@ from shared.eventlog.decisions import (
     Request,
     S,
 )
-from shared.eventlog.folding import Folded, Folding, last_of
-from shared.eventlog.hearing import Hearing
+from shared.eventlog.aggregates.folding import Folded, Folding, last_of
+from shared.eventlog.aggregates.hearing import Hearing
 from shared.eventlog.port import Conflict, EventLog, Stored
 from shared.eventlog.snapshots import Snapshot
 from shared.events.address import Address

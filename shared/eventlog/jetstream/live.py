@@ -15,10 +15,10 @@ import msgspec
 import structlog
 from nats.aio.msg import Msg
 
-from shared.eventlog.connection import Connection, header
+from shared.eventlog.jetstream.connection import Connection, header
+from shared.eventlog.jetstream.reading import PREVIOUS, SEQUENCE, Reader
+from shared.eventlog.jetstream.streams import Namespace
 from shared.eventlog.port import Stored, Unavailable
-from shared.eventlog.reading import PREVIOUS, SEQUENCE, Reader
-from shared.eventlog.streams import Namespace
 from shared.events.address import Address
 from shared.events.commit import revision_in
 

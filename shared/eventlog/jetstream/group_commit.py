@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 import structlog
 
-from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer
+from shared.eventlog.jetstream.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer
 
 log = structlog.get_logger()
 

@@ -14,9 +14,9 @@ from typing import Any, Final
 import msgspec
 from nats.aio.msg import Msg
 
-from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer, header, status_of
+from shared.eventlog.jetstream.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer, header, status_of
+from shared.eventlog.jetstream.streams import Namespace
 from shared.eventlog.port import NotPermitted, Stored, Unavailable
-from shared.eventlog.streams import Namespace
 from shared.events.address import Address
 from shared.events.commit import revision_in
 

@@ -13,10 +13,10 @@ from typing import Final, Generic, Protocol, TypeVar
 import structlog
 
 from shared.eventlog import snapshots
+from shared.eventlog.aggregates.decisions import E, Loaded, S, command_key
+from shared.eventlog.aggregates.folding import Folded
+from shared.eventlog.aggregates.packing import Packing, R, Unpackable
 from shared.eventlog.command_keys import KEY_BYTES, Chunk, CommandKeys, digest_of, place_of
-from shared.eventlog.decisions import E, Loaded, S, command_key
-from shared.eventlog.folding import Folded
-from shared.eventlog.packing import Packing, R, Unpackable
 from shared.eventlog.port import EventLog
 from shared.eventlog.snapshots import LARGEST, STATE, Snapshot, keys_part
 from shared.events.address import Address

@@ -11,10 +11,10 @@ from typing import Any, Final, TypeVar
 import msgspec
 import structlog
 
-from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer
+from shared.eventlog.jetstream.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer
+from shared.eventlog.jetstream.streams import Namespace, configurations
+from shared.eventlog.jetstream.survey import Found, Survey, changed_in, compared, copies_in_words
 from shared.eventlog.port import LogError, NotPermitted, Unavailable
-from shared.eventlog.streams import Namespace, configurations
-from shared.eventlog.survey import Found, Survey, changed_in, compared, copies_in_words
 from shared.events.address import FEWEST, Partitions, size_for
 
 log = structlog.get_logger()

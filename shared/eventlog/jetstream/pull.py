@@ -17,10 +17,10 @@ import msgspec
 import structlog
 from nats.aio.msg import Msg
 
-from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer, header, status_of
+from shared.eventlog.jetstream.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer, header, status_of
+from shared.eventlog.jetstream.reading import Reader
+from shared.eventlog.jetstream.streams import Namespace
 from shared.eventlog.port import LogBehind, Stored, Unavailable
-from shared.eventlog.reading import Reader
-from shared.eventlog.streams import Namespace
 from shared.events.commit import revision_in
 
 log = structlog.get_logger()

@@ -10,12 +10,16 @@ from typing import Any, Final
 
 import structlog
 
-from shared.eventlog import pull
-from shared.eventlog.connection import ApiError, Connection, NoResponders, Unanswered, Unsent
-from shared.eventlog.group_commit import GroupCommit
-from shared.eventlog.jetstream_snapshots import JetStreamSnapshots
-from shared.eventlog.live import Live
-from shared.eventlog.majority import Majority
+from shared.eventlog.jetstream import pull
+from shared.eventlog.jetstream.connection import ApiError, Connection, NoResponders, Unanswered, Unsent
+from shared.eventlog.jetstream.group_commit import GroupCommit
+from shared.eventlog.jetstream.live import Live
+from shared.eventlog.jetstream.majority import Majority
+from shared.eventlog.jetstream.reading import PATIENCE_SECONDS, Reader
+from shared.eventlog.jetstream.snapshots import JetStreamSnapshots
+from shared.eventlog.jetstream.streams import DEFAULT_NAMESPACE, Namespace
+from shared.eventlog.jetstream.survey import Survey
+from shared.eventlog.jetstream.upkeep import Upkeep, Wanted
 from shared.eventlog.port import (
     FOLLOW_BATCH,
     HEARTBEAT_SECONDS,
@@ -31,11 +35,7 @@ from shared.eventlog.port import (
     Unavailable,
     is_repeat,
 )
-from shared.eventlog.reading import PATIENCE_SECONDS, Reader
 from shared.eventlog.snapshots import Snapshots
-from shared.eventlog.streams import DEFAULT_NAMESPACE, Namespace
-from shared.eventlog.survey import Survey
-from shared.eventlog.upkeep import Upkeep, Wanted
 from shared.events.address import Address
 from shared.events.commit import CommitHead, decode_head
 

@@ -7,9 +7,9 @@ from typing import Final, Generic
 
 import msgspec
 
+from shared.eventlog.aggregates.copies import is_copy
+from shared.eventlog.aggregates.decisions import BrokenChain, Codec, Committed, E, Loaded, S, command_key
 from shared.eventlog.command_keys import CommandKeys
-from shared.eventlog.copies import is_copy
-from shared.eventlog.decisions import BrokenChain, Codec, Committed, E, Loaded, S, command_key
 from shared.eventlog.port import Stored
 from shared.events.address import Address
 from shared.events.commit import Commit, decode, hash_of

@@ -6,9 +6,9 @@ from typing import Final
 
 import structlog
 
-from shared.eventlog.connection import Connection, NoResponders, Unanswered, Unsent, status_of
+from shared.eventlog.jetstream.connection import Connection, NoResponders, Unanswered, Unsent, status_of
+from shared.eventlog.jetstream.streams import SNAPSHOTS, Namespace
 from shared.eventlog.snapshots import LARGEST
-from shared.eventlog.streams import SNAPSHOTS, Namespace
 from shared.events.address import Address
 
 log = structlog.get_logger()

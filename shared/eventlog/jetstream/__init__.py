@@ -1,0 +1,1 @@
+"""The log on NATS JetStream: the only room that speaks to NATS."""
