@@ -27,7 +27,7 @@ from shared.web.auth import Caller, Tokens
 from shared.web.idempotency import KeyHeader, TagHeader
 from shared.web.metrics import request_id
 from shared.web.problems import Problem, malformed, refusal
-from shared.web.streaming import Streams
+from shared.web.streams.streaming import Streams
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
 

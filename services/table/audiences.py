@@ -21,8 +21,8 @@ from services.table.viewers import Viewer, eye_at, viewer_of
 from shared.eventlog.port import Stored
 from shared.events import address
 from shared.web.auth import Caller
-from shared.web.broadcast import Broadcast
 from shared.web.problems import Problem
+from shared.web.streams.broadcast import Broadcast
 
 log = structlog.get_logger("web")
 

@@ -35,7 +35,7 @@ from shared.web.log_connection import connected_log
 from shared.web.problems import unavailable
 from shared.web.service import CannotStart, Service
 from shared.web.settings import Settings
-from shared.web.streaming import Streams
+from shared.web.streams.streaming import Streams
 
 log = structlog.get_logger(__name__)
 

@@ -20,7 +20,7 @@ from shared.events.commit import Commit, decode, hash_of
 from shared.events.redaction import PublicCodec
 from shared.rules.adjudicated.court import Maker
 from shared.web.auth import Caller
-from shared.web.frames import Frame
+from shared.web.streams.frames import Frame
 
 _encode = msgspec.json.Encoder().encode
 

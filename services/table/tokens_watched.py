@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from shared.web.auth import Tokens
-from shared.web.streaming import Streams
+from shared.web.streams.streaming import Streams
 
 LOOK_S: Final = 1.0  # seconds between two looks whether a key has gone: as often as its file is looked at
 ENDS_S: Final = 60  # seconds between two looks whether tokens have ended: their end is told with as much leeway

@@ -23,9 +23,9 @@ from shared.events.commit import Commit
 from shared.events.redaction import PublicCodec
 from shared.rules.adjudicated.court import Maker
 from shared.web.auth import Caller
-from shared.web.broadcast import Broadcast
-from shared.web.frames import Frame
 from shared.web.problems import Problem, malformed, refusal
+from shared.web.streams.broadcast import Broadcast
+from shared.web.streams.frames import Frame
 
 __all__ = ["MissedCommit", "Reader", "Watching"]
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from litestar import Litestar
 from litestar.exceptions import HTTPException
 
-from shared.web import auth, idempotency, metrics, streaming
+from shared.web import auth, idempotency, metrics
 from shared.web.front import front_routes
 from shared.web.health import health_routes
 from shared.web.methods import heads
@@ -17,6 +17,7 @@ from shared.web.openapi import Documented
 from shared.web.problems import on_exception
 from shared.web.service import Service
 from shared.web.settings import Settings
+from shared.web.streams import streaming
 from shared.web.strict_request import StrictRequest, in_good_order
 
 BODY_LIMIT: Final = 64 * 1024  # bytes; the longest request, a table with its convention, has under 4 KB

@@ -10,8 +10,8 @@ from litestar import Request
 
 from services.table.viewer_stream import Reader
 from shared.events.redaction import PublicCodec
-from shared.web.frames import as_ndjson, as_sse
-from shared.web.streaming import Streams
+from shared.web.streams.frames import as_ndjson, as_sse
+from shared.web.streams.streaming import Streams
 from tests.services.cli.processes import until_async
 from tests.services.table.playing import KEYS, TABLE_ID
 

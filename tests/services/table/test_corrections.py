@@ -21,7 +21,7 @@ from shared.web import application
 from shared.web.auth import HOST, OPERATE, OPERATOR, PLAY, READ, Issuer
 from shared.web.service import Service
 from shared.web.settings import Settings
-from shared.web.streaming import Streams
+from shared.web.streams.streaming import Streams
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 from tests.token_keys import ISSUER, token_files, verifier
 

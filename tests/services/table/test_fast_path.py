@@ -19,7 +19,7 @@ from shared.web.auth import PLAY, READ
 from shared.web.problems import Problem
 from shared.web.service import Service
 from shared.web.settings import Settings
-from shared.web.streaming import Streams
+from shared.web.streams.streaming import Streams
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 from tests.token_keys import ISSUER, token_files, verifier
 

@@ -25,7 +25,7 @@ from shared.web import application
 from shared.web.auth import OPERATE, PLAY, READ
 from shared.web.service import Service
 from shared.web.settings import Settings
-from shared.web.streaming import Streams
+from shared.web.streams.streaming import Streams
 from tests.partitions import TABLE_STREAMS
 from tests.services.table.playing import KEYS
 from tests.token_keys import ISSUER, token_files, verifier

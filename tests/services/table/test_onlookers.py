@@ -14,7 +14,7 @@ from shared.eventlog.aggregates.aggregates import Committed
 from shared.events.redaction import PublicCodec
 from shared.rules.language.moves import Answer, Join
 from shared.web.problems import Problem
-from shared.web.streaming import Streams
+from shared.web.streams.streaming import Streams
 from tests.services.cli.processes import until_async
 from tests.services.table.onlooking import FORMS, Onlooker
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing

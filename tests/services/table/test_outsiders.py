@@ -10,7 +10,7 @@ from services.table.viewer_stream import Reader
 from shared.events.redaction import PublicCodec
 from shared.rules.language.moves import Bid, Cut, Join
 from shared.web.problems import Problem
-from shared.web.streaming import Streams
+from shared.web.streams.streaming import Streams
 from tests.services.table.playing import KEYS, PLAYERS, TABLE_ID, Playing
 from tests.services.table.test_archived import archived
 from tests.token_keys import verifier

@@ -9,7 +9,7 @@ from shared.events import key_files
 from shared.events.keys import MasterKeys
 from shared.events.token_keys import PublicKeys, TokenSigner, public_half, public_text
 from shared.web.auth import LIFETIME, PLAY, READ, Issuer, Tokens
-from shared.web.streaming import Streams
+from shared.web.streams.streaming import Streams
 from tests.services.cli.processes import until_async
 from tests.services.table.onlooking import Onlooker
 from tests.services.table.playing import PLAYERS, Playing

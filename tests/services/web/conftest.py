@@ -27,7 +27,7 @@ from shared.web.auth import Caller
 from shared.web.problems import refusal
 from shared.web.service import Service
 from shared.web.settings import Settings
-from shared.web.streaming import Frame, Streams
+from shared.web.streams.streaming import Frame, Streams
 from tests.served import served as on_a_port
 from tests.token_keys import ISSUER, token_files
 

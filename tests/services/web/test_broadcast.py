@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from shared.web import broadcast
-from shared.web.broadcast import Broadcast, Deliveries
-from shared.web.frames import Frame, as_ndjson
+from shared.web.streams import broadcast
+from shared.web.streams.broadcast import Broadcast, Deliveries
+from shared.web.streams.frames import Frame, as_ndjson
 from tests.services.cli.processes import until_async
 
 

@@ -8,8 +8,8 @@ import time
 import msgspec
 import pytest
 
-from shared.web import streaming
-from shared.web.streaming import Frame, as_ndjson, as_sse, negotiate
+from shared.web.streams import streaming
+from shared.web.streams.streaming import Frame, as_ndjson, as_sse, negotiate
 from tests.services.cli.processes import until_async
 
 NDJSON = {"Accept": "application/x-ndjson"}

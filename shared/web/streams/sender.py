@@ -14,8 +14,8 @@ from litestar.response.streaming import ASGIStreamingResponse
 from litestar.types import HTTPResponseBodyEvent, Message, Receive, Scope, Send
 
 from shared.web.auth import Caller
-from shared.web.broadcast import Broadcast, Channel, Deliveries
-from shared.web.frames import Frame
+from shared.web.streams.broadcast import Broadcast, Channel, Deliveries
+from shared.web.streams.frames import Frame
 
 _SLOW: Final = "slow client"
 _END: Final[HTTPResponseBodyEvent] = {"type": "http.response.body", "body": b"", "more_body": False}

@@ -17,11 +17,11 @@ from litestar.response import Stream
 from litestar.response.base import ASGIResponse
 
 from shared.web.auth import Caller
-from shared.web.broadcast import Deliveries
-from shared.web.frames import Frame, as_ndjson, as_sse
 from shared.web.headers import listed
 from shared.web.problems import Problem, malformed, unavailable
-from shared.web.sender import Sender, Shared, Source
+from shared.web.streams.broadcast import Deliveries
+from shared.web.streams.frames import Frame, as_ndjson, as_sse
+from shared.web.streams.sender import Sender, Shared, Source
 
 SSE: Final = "text/event-stream"
 NDJSON: Final = "application/x-ndjson"

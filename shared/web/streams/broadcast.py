@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol, TypeAlias
 import structlog
 from litestar.types import HTTPResponseBodyEvent
 
-from shared.web.frames import Frame
+from shared.web.streams.frames import Frame
 
 log = structlog.get_logger("web")
 
