@@ -8,13 +8,18 @@ nobody could move at any table.
 
 from __future__ import annotations
 
+from typing import Final
+
 import asyncpg
 
 from shared.events.keys import MasterKeys
+from shared.leases.postgres import LeaseTables
 from shared.projections.core.checkpoint import CONNECT_S
 from shared.projections.core.projection import Connection
 
-DDL = """
+CLOCK_LEASES: Final = LeaseTables("clock_lease", "clock_instance")
+
+_FIRST = """
 CREATE TABLE IF NOT EXISTS running_table (
     table_id text   PRIMARY KEY,
     shortest bigint NOT NULL,
@@ -35,17 +40,8 @@ CREATE TABLE IF NOT EXISTS outage (
     began bigint PRIMARY KEY,
     ended bigint NOT NULL
 );
-CREATE TABLE IF NOT EXISTS clock_lease (
-    stream   text   PRIMARY KEY,
-    holder   text   NOT NULL,
-    epoch    bigint NOT NULL,
-    renewals bigint NOT NULL
-);
-CREATE TABLE IF NOT EXISTS clock_instance (
-    holder   text   PRIMARY KEY,
-    streams  text[] NOT NULL,
-    renewals bigint NOT NULL
-);
+"""
+_REST = """
 CREATE TABLE IF NOT EXISTS clock_beat (
     stream text   PRIMARY KEY,
     holder text   NOT NULL,
@@ -61,6 +57,7 @@ DO $$ BEGIN  -- what was added to tables of before; asked first, since ALTER loc
     END IF;
 END $$;
 """
+DDL = _FIRST + CLOCK_LEASES.ddl + _REST
 
 _RUNS = "INSERT INTO running_table (table_id, shortest, look_at, revision, ends_at) VALUES ($1, $2, 0, 0, 0) ON CONFLICT DO NOTHING"
 _SEEN = "INSERT INTO key_seen (key_id) VALUES ($1) ON CONFLICT DO NOTHING"

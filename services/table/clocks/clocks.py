@@ -25,12 +25,12 @@ from services.table.clocks.looks import Looks
 from services.table.clocks.outages import Outages
 from services.table.clocks.pulse import Pulse, WentBack
 from services.table.clocks.schedule import Entry, Schedule
-from services.table.clocks.shares import Standing
 from services.table.clocks.store import AT_A_TIME, ClockStore, Running, Silence
 from services.table.table import Result, Tables
 from shared.eventlog.port import LogError, Stored
 from shared.events import address
 from shared.events.address import Address
+from shared.leases.shares import Sharing
 from shared.projections.core.status import PASSING, classify
 from shared.projections.following.follow import new_holder
 
@@ -64,7 +64,7 @@ class Clocks:
         self._outages = outages or Outages()
         self._holder = holder or new_holder()
         self._pulse = Pulse(self._holder, self._streams, steady)
-        self._standing = Standing(self._holder, self._streams, steady)
+        self._sharing = Sharing(self._holder, self._streams, steady)
         self._looks = Looks(tables, clock, self._outages, made, self._pulse.not_stored)
         self._schedule = Schedule()
         self._held: dict[str, int] = {}  # the epochs of the leases, by stream
@@ -226,11 +226,11 @@ class Clocks:
 
     async def _share(self) -> None:
         leases, instances = await self._store.standing()
-        epochs = {lease.stream: lease.epoch for lease in leases if lease.holder == self._holder}
+        epochs = {lease.name: lease.epoch for lease in leases if lease.holder == self._holder}
         for stream in [stream for stream, epoch in self._held.items() if epochs.get(stream) != epoch]:
             log.warning("clocks_lost", stream=stream)
             self._drop(stream)
-        take, give, dead = self._standing.decide(leases, instances, self._held)
+        take, give, dead = self._sharing.decide(leases, instances, self._held)
         if give:
             await self._note()
             giving = {stream: self._held[stream] for stream in give}
@@ -240,10 +240,10 @@ class Clocks:
         for seen in take:
             lease = await self._store.take(self._holder, seen)
             if lease is not None:
-                self._held[lease.stream] = lease.epoch
-                self._schedule.hold(lease.stream)
-                self._schedule.add(await self._store.tables([lease.stream]), orphaned=True)
-                log.info("clocks_taken", stream=lease.stream, epoch=lease.epoch, of=seen.holder)
+                self._held[lease.name] = lease.epoch
+                self._schedule.hold(lease.name)
+                self._schedule.add(await self._store.tables([lease.name]), orphaned=True)
+                log.info("clocks_taken", stream=lease.name, epoch=lease.epoch, of=seen.holder)
         for holder in dead:
             await self._store.leave(holder)
             self._schedule.all_now()  # there may be tables between two deals whose next deal it would have started

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-import msgspec
-
 from services.table.clocks.outages import LATEST
-from services.table.clocks.store import AT_A_TIME, NOBODY, Beat, Instance, Lease, Outage, Running, Silence
+from services.table.clocks.store import AT_A_TIME, Beat, Outage, Running, Silence
+from shared.leases.memory import MemoryLeaseRows, MemoryLeases
 
 
-class MemoryRows:
+class MemoryRows(MemoryLeaseRows):
     """Rows that several clients share. `clock` is the store's own, in milliseconds since 1970."""
 
     def __init__(self, clock: Callable[[], int] = lambda: 0) -> None:
+        super().__init__()
         self.clock = clock
-        self.leases: dict[str, Lease] = {}
-        self.instances: dict[str, Instance] = {}
         self.beats: dict[str, Beat] = {}
         self.outages: list[Outage] = []
         self.tables: dict[str, Running] = {}
@@ -32,12 +30,12 @@ class MemoryRows:
             self.fresh.add(table_id)
 
 
-class MemoryClockStore:
+class MemoryClockStore(MemoryLeases):
     """A client of `MemoryRows`; a `ClockStore`. `away` takes the place of Postgres when it cannot be reached."""
 
     def __init__(self, rows: MemoryRows | None = None) -> None:
         self.rows = MemoryRows() if rows is None else rows
-        self.away = False
+        super().__init__(self.rows)
 
     async def open(self) -> None:
         """See `ClockStore.open`."""
@@ -50,41 +48,6 @@ class MemoryClockStore:
         """See `ClockStore.time`."""
         self._check()
         return self.rows.clock()
-
-    async def standing(self) -> tuple[list[Lease], list[Instance]]:
-        """See `ClockStore.standing`."""
-        self._check()
-        return list(self.rows.leases.values()), list(self.rows.instances.values())
-
-    async def renew(self, holder: str, streams: Collection[str], held: Mapping[str, int]) -> frozenset[str]:
-        """See `ClockStore.renew`."""
-        self._check()
-        was = self.rows.instances.get(holder)
-        self.rows.instances[holder] = Instance(holder, tuple(streams), was.renewals + 1 if was else 1)
-        kept = self._held(held)
-        for stream in kept:
-            lease = self.rows.leases[stream]
-            self.rows.leases[stream] = msgspec.structs.replace(lease, renewals=lease.renewals + 1)
-        return kept
-
-    async def take(self, holder: str, seen: Lease) -> Lease | None:
-        """See `ClockStore.take`."""
-        self._check()
-        if self.rows.leases.get(seen.stream, Lease(seen.stream, NOBODY, 0)) != seen:
-            return None
-        taken = self.rows.leases[seen.stream] = Lease(seen.stream, holder, seen.epoch + 1, seen.renewals + 1)
-        return taken
-
-    async def release(self, held: Mapping[str, int]) -> None:
-        """See `ClockStore.release`."""
-        self._check()
-        for stream in self._held(held):
-            self.rows.leases[stream] = msgspec.structs.replace(self.rows.leases[stream], holder=NOBODY)
-
-    async def leave(self, holder: str) -> None:
-        """See `ClockStore.leave`."""
-        self._check()
-        self.rows.instances.pop(holder, None)
 
     async def beats(self) -> dict[str, Beat]:
         """See `ClockStore.beats`."""
@@ -121,7 +84,7 @@ class MemoryClockStore:
     async def note(self, held: Mapping[str, int], found: Sequence[Running], over: Collection[str]) -> None:
         """See `ClockStore.note`."""
         self._check()
-        mine = self._held(held)
+        mine = self.rows.held(held)
         for row in found:
             if row.stream in mine and row.table_id in self.rows.tables:
                 self.rows.tables[row.table_id] = row
@@ -129,15 +92,3 @@ class MemoryClockStore:
         for table_id in over:
             if Running(table_id, 0).stream in mine:
                 self.rows.tables.pop(table_id, None)
-
-    def _held(self, held: Mapping[str, int]) -> frozenset[str]:
-        leases = self.rows.leases
-        return frozenset(
-            stream
-            for stream, epoch in held.items()
-            if stream in leases and leases[stream].epoch == epoch and leases[stream].holder != NOBODY
-        )
-
-    def _check(self) -> None:
-        if self.away:
-            raise ConnectionError("the store is away")

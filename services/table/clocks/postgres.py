@@ -8,31 +8,14 @@ from typing import Final
 import msgspec
 
 from services.table.clocks.outages import LATEST
-from services.table.clocks.store import AT_A_TIME, Beat, Instance, Lease, Outage, Running, Silence
+from services.table.clocks.store import AT_A_TIME, Beat, Outage, Running, Silence
+from services.table.running_tables import CLOCK_LEASES
+from shared.leases.port import Instance, ShareLease
 from shared.projections.core import checkpoint
 from shared.projections.core.projection import Connection
 
 COMMAND_S: Final = 2.0  # seconds a statement may take: each takes milliseconds, and a lease lasts as long
 
-
-_INSTANCE = """
-INSERT INTO clock_instance AS i (holder, streams, renewals) VALUES ($1, $2, 1)
-ON CONFLICT (holder) DO UPDATE SET streams = excluded.streams, renewals = i.renewals + 1
-"""
-_RENEW = """
-UPDATE clock_lease AS l SET renewals = l.renewals + 1 FROM unnest($1::text[], $2::bigint[]) AS h (stream, epoch)
-WHERE l.stream = h.stream AND l.epoch = h.epoch AND l.holder <> '' RETURNING l.stream
-"""
-_TAKE = """
-INSERT INTO clock_lease AS l (stream, holder, epoch, renewals) VALUES ($1, $2, $4 + 1, $5 + 1)
-ON CONFLICT (stream) DO UPDATE SET holder = $2, epoch = l.epoch + 1, renewals = l.renewals + 1
-WHERE l.holder = $3 AND l.epoch = $4 AND l.renewals = $5
-RETURNING stream, holder, epoch, renewals
-"""
-_RELEASE = """
-UPDATE clock_lease AS l SET holder = '' FROM unnest($1::text[], $2::bigint[]) AS h (stream, epoch)
-WHERE l.stream = h.stream AND l.epoch = h.epoch
-"""
 # A stream that has no beat of its own yet goes on from the one of an instance of an earlier version, which had one for all.
 _BEATS = """
 SELECT b.stream, b.beat, b.holder FROM clock_beat b
@@ -98,31 +81,25 @@ class PostgresClockStore:
         """See `ClockStore.time`."""
         return int(await self._connection.fetchval("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"))
 
-    async def standing(self) -> tuple[list[Lease], list[Instance]]:
-        """See `ClockStore.standing`."""
-        leases = await self._connection.fetch("SELECT stream, holder, epoch, renewals FROM clock_lease")
-        instances = await self._connection.fetch("SELECT holder, streams, renewals FROM clock_instance")
-        return [Lease(*row) for row in leases], [Instance(row["holder"], tuple(row["streams"]), row["renewals"]) for row in instances]
+    async def standing(self) -> tuple[list[ShareLease], list[Instance]]:
+        """See `LeaseStore.standing`."""
+        return await CLOCK_LEASES.standing(self._connection)
 
-    async def renew(self, holder: str, streams: Collection[str], held: Mapping[str, int]) -> frozenset[str]:
-        """See `ClockStore.renew`."""
-        async with self._connection.transaction():
-            await self._connection.execute(_INSTANCE, holder, list(streams))
-            kept = await self._connection.fetch(_RENEW, list(held), list(held.values())) if held else []
-        return frozenset(row["stream"] for row in kept)
+    async def renew(self, holder: str, names: Collection[str], held: Mapping[str, int]) -> frozenset[str]:
+        """See `LeaseStore.renew`."""
+        return await CLOCK_LEASES.renew(self._connection, holder, names, held)
 
-    async def take(self, holder: str, seen: Lease) -> Lease | None:
-        """See `ClockStore.take`."""
-        row = await self._connection.fetchrow(_TAKE, seen.stream, holder, seen.holder, seen.epoch, seen.renewals)
-        return None if row is None else Lease(*row)
+    async def take(self, holder: str, seen: ShareLease) -> ShareLease | None:
+        """See `LeaseStore.take`."""
+        return await CLOCK_LEASES.take(self._connection, holder, seen)
 
     async def release(self, held: Mapping[str, int]) -> None:
-        """See `ClockStore.release`."""
-        await self._connection.execute(_RELEASE, list(held), list(held.values()))
+        """See `LeaseStore.release`."""
+        await CLOCK_LEASES.release(self._connection, held)
 
     async def leave(self, holder: str) -> None:
-        """See `ClockStore.leave`."""
-        await self._connection.execute("DELETE FROM clock_instance WHERE holder = $1", holder)
+        """See `LeaseStore.leave`."""
+        await CLOCK_LEASES.leave(self._connection, holder)
 
     async def beats(self) -> dict[str, Beat]:
         """See `ClockStore.beats`."""

@@ -1,7 +1,6 @@
 """What the clocks keep beside the log, behind a port: which tables run, who looks after which stream, when each stream answered last.
 
-Adapters: `postgres`, `memory`; both hold the same contract tests. The store knows no time of its own, but for `time`: whether a holder is
-dead is decided by whoever watches its row stand still, by a clock that nobody sets.
+Adapters: `postgres`, `memory`; both hold the same contract tests. The store knows no time of its own, but for `time`.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from typing import Final, Protocol
 import msgspec
 
 from shared.events import address
+from shared.leases.port import LeaseStore
 
-NOBODY: Final = ""  # holder of a lease that was given back
 AT_A_TIME: Final = 2_000  # rows that are read or written at a time: some 30 ms, and the heartbeat waits that long
 
 
@@ -29,23 +28,6 @@ class Running(msgspec.Struct, frozen=True):
     def stream(self) -> str:
         """The stream that holds the table."""
         return address.table(self.table_id).stream
-
-
-class Lease(msgspec.Struct, frozen=True):
-    """Who looks after a stream. `epoch` rises with each holder, `renewals` with each sign of life."""
-
-    stream: str
-    holder: str
-    epoch: int
-    renewals: int = 0
-
-
-class Instance(msgspec.Struct, frozen=True):
-    """One process with clocks, and the streams that it can look after."""
-
-    holder: str
-    streams: tuple[str, ...]
-    renewals: int = 0
 
 
 class Beat(msgspec.Struct, frozen=True):
@@ -72,8 +54,10 @@ class Outage(msgspec.Struct, frozen=True):
     streams: tuple[str, ...] | None = None
 
 
-class ClockStore(Protocol):
-    """What both adapters promise. Each method is one step for itself: whole or not at all. Raises what `PASSING` names when it is away."""
+class ClockStore(LeaseStore, Protocol):
+    """What both adapters promise, beside the leases on streams. Each method is one step for itself: whole or not at all. Raises
+    what `PASSING` names when it is away.
+    """
 
     async def open(self) -> None:
         """Connect; also after a failure."""
@@ -85,28 +69,6 @@ class ClockStore(Protocol):
 
     async def time(self) -> int:
         """The store's own clock, milliseconds since 1970."""
-        ...
-
-    # ---- who looks after which stream ----------------------------------------------------------------------------------
-
-    async def standing(self) -> tuple[list[Lease], list[Instance]]:
-        """Every lease and every instance that is written down."""
-        ...
-
-    async def renew(self, holder: str, streams: Collection[str], held: Mapping[str, int]) -> frozenset[str]:
-        """A sign of life of `holder`, who can look after `streams` and holds some by their epochs. Returns which it still holds."""
-        ...
-
-    async def take(self, holder: str, seen: Lease) -> Lease | None:
-        """Take over a lease that is as it was `seen` (epoch 0: not there yet), under the next epoch; `None` when it is not."""
-        ...
-
-    async def release(self, held: Mapping[str, int]) -> None:
-        """Give leases back, by stream and epoch; those of another epoch stay."""
-        ...
-
-    async def leave(self, holder: str) -> None:
-        """Strike an instance out that has ended."""
         ...
 
     # ---- when somebody could move --------------------------------------------------------------------------------------

@@ -8,69 +8,30 @@ from __future__ import annotations
 
 import asyncio
 
-from services.table.clocks.store import AT_A_TIME, NOBODY, Beat, Instance, Lease, Outage, Running, Silence
+from services.table.clocks.store import AT_A_TIME, Beat, Outage, Running, Silence
 from shared.events import address
+from shared.leases.port import NOBODY, ShareLease
+from tests.leases.lease_contract import LeaseContract
 
 
 def table_in(partition: int, letter: str = "a") -> str:
     return f"{partition}-" + letter * 26
 
 
-class ClockStoreContract:
-    # ---- who looks after which stream ----------------------------------------------------------------------------------
+class ClockStoreContract(LeaseContract):
+    """The leases' contract, and what the clocks keep besides."""
 
-    async def test_a_lease_is_taken_once(self, world):
-        """Of two that take the same lease one gets it, under the next epoch; the other sees whose it is."""
-        unseen = Lease("TABLE_3", NOBODY, 0)
-        taken = await asyncio.gather(world.store.take("one", unseen), world.other.take("two", unseen))
-        (lease,) = [lease for lease in taken if lease is not None]
-        assert (lease.stream, lease.epoch) == ("TABLE_3", 1)
-        assert await world.other.standing() == ([lease], [])
+    # ---- under a lease --------------------------------------------------------------------------------------------------
 
-    async def test_a_lease_that_was_renewed_since_is_not_taken(self, world):
-        """Whoever thinks that a holder is dead takes over what it saw, and nothing that has moved since."""
-        lease = await world.store.take("one", Lease("TABLE_3", NOBODY, 0))
-        assert await world.store.renew("one", ["TABLE_3"], {"TABLE_3": lease.epoch}) == {"TABLE_3"}
-        assert await world.other.take("two", lease) is None
-        ((renewed,), _) = await world.other.standing()
-        assert (renewed.holder, renewed.epoch, renewed.renewals) == ("one", lease.epoch, lease.renewals + 1)
-        taken = await world.other.take("two", renewed)
-        assert (taken.holder, taken.epoch) == ("two", lease.epoch + 1)
-
-    async def test_who_was_overtaken_learns_it(self, world):
-        """The old epoch is neither renewed nor given back, nor does it write."""
+    async def test_who_was_overtaken_writes_nothing(self, world):
+        """The old epoch notes nothing and strikes nothing out."""
         await world.runs(table_in(3), 5_000)
-        old = await world.store.take("one", Lease("TABLE_3", NOBODY, 0))
-        new = await world.other.take("two", old)
+        old = await world.store.take("one", ShareLease("TABLE_3", NOBODY, 0))
+        assert await world.other.take("two", old) is not None
         held = {"TABLE_3": old.epoch}
-        assert await world.store.renew("one", ["TABLE_3"], held) == frozenset()
-        await world.store.release(held)
         await world.store.note(held, [Running(table_in(3), 5_000, 7, 7)], [])
         await world.store.note(held, [], [table_in(3)])
-        assert (await world.other.standing())[0] == [new]
         assert await world.other.tables(["TABLE_3"], fresh=True) == [Running(table_in(3), 5_000)]
-
-    async def test_a_lease_that_was_given_back_is_free(self, world):
-        """Nobody holds it, whoever had it neither renews it nor writes, and the next one gets the next epoch."""
-        lease = await world.store.take("one", Lease("TABLE_3", NOBODY, 0))
-        await world.store.release({"TABLE_3": lease.epoch})
-        ((free,), _) = await world.other.standing()
-        assert free.holder == NOBODY
-        assert await world.store.renew("one", [], {"TABLE_3": lease.epoch}) == frozenset()
-        assert (await world.other.take("two", free)).epoch == lease.epoch + 1
-
-    async def test_instances_say_what_they_can(self, world):
-        """Each sign of life counts on; one that has left is there no more."""
-        await world.store.renew("one", ["TABLE_0", "TABLE_1"], {})
-        await world.other.renew("two", ["TABLE_0"], {})
-        await world.store.renew("one", ["TABLE_0", "TABLE_1"], {})
-        _, instances = await world.other.standing()
-        assert sorted(instances, key=lambda one: one.holder) == [
-            Instance("one", ("TABLE_0", "TABLE_1"), 2),
-            Instance("two", ("TABLE_0",), 1),
-        ]
-        await world.other.leave("one")
-        assert [one.holder for one in (await world.store.standing())[1]] == ["two"]
 
     # ---- when somebody could move --------------------------------------------------------------------------------------
 
@@ -121,7 +82,7 @@ class ClockStoreContract:
 
     async def test_a_table_is_fresh_until_it_is_noted(self, world):
         """What was found is there for whoever takes over; a pulka that opens once more changes nothing."""
-        lease = await world.store.take("one", Lease("TABLE_1", NOBODY, 0))
+        lease = await world.store.take("one", ShareLease("TABLE_1", NOBODY, 0))
         await world.runs(table_in(1), 5_000)
         await world.runs(table_in(1, "b"), 6_000)
         assert {row.table_id for row in await world.store.tables(["TABLE_1"], fresh=True)} == {table_in(1), table_in(1, "b")}
@@ -132,7 +93,7 @@ class ClockStoreContract:
 
     async def test_fresh_tables_come_in_parts(self, world):
         """So that no statement grows with what has gathered; the whole is told of a stream that is taken over."""
-        lease = await world.store.take("one", Lease("TABLE_1", NOBODY, 0))
+        lease = await world.store.take("one", ShareLease("TABLE_1", NOBODY, 0))
         ids = [f"1-{number:026}" for number in range(AT_A_TIME + 5)]
         await world.runs_all(ids, 5_000)
         first = await world.store.tables(["TABLE_1"], fresh=True)
@@ -143,7 +104,7 @@ class ClockStoreContract:
 
     async def test_a_table_that_is_over_goes(self, world):
         """Of a stream that is held; what was found there meanwhile makes no new row."""
-        lease = await world.store.take("one", Lease("TABLE_1", NOBODY, 0))
+        lease = await world.store.take("one", ShareLease("TABLE_1", NOBODY, 0))
         await world.runs(table_in(1), 5_000)
         await world.runs(table_in(2), 5_000)
         await world.store.note({"TABLE_1": lease.epoch}, [], [table_in(1), table_in(2)])
