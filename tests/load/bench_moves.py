@@ -1,8 +1,9 @@
-"""Durable moves over HTTP with 64 tables at once, and the two ceilings of the same run: a bare validated POST, and bare durable appends;
-and what lies between: a bare validated POST that makes one bare durable append.
+"""Durable moves over HTTP with 64 tables at once, and what the same requests cost where there is no table: a bare validated POST that makes
+one durable append. Beside them two ceilings, the bare POST and the bare append.
 
 All players are played by this process: it learns each seat's hand from the API, follows the deal with the rules, and sends random legal
-moves, one at a time for each table. Timed are windows of whole seconds; opening the tables is not. Prints one JSON line a figure.
+moves, one at a time for each table. To the bare handlers it plays the same deals once more, answer by answer as it heard them, so that its
+own work and the requests are the same. Timed are windows of whole seconds; opening the tables is not. Prints one JSON line a figure.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -37,6 +39,7 @@ from tests.load.figures import tell
 from tests.load.keep_alive import KeepAlive
 
 TABLES = 64
+KEPT = 600  # answers a table that are kept to be heard again: some 14 deals
 EVENTS = msgspec.json.Decoder(list[DealEvent | game.DeckCut | game.SeedAdded | game.DealRevealed | game.PulkaClosed | game.DealStarted])
 
 
@@ -48,6 +51,7 @@ class TableLoad:
         self.moves = 0
         self.latencies: list[float] = []
         self.authorizations: list[str] = []
+        self.heard: list[bytes] = []
 
     async def open(self, lobby: str) -> None:
         """Three people sign up, open a table, sit down and are ready."""
@@ -71,7 +75,14 @@ class TableLoad:
 
     async def view(self, seat: int) -> dict:
         """The table as `seat` sees it."""
-        return (await self.connection.request("GET", self.path, headers=self.authorizations[seat]))[1]
+        return msgspec.json.decode((await self.ask("GET", self.path, None, self.authorizations[seat]))[1])
+
+    async def ask(self, method: str, path: str, body: object, headers: str) -> tuple[int, bytes]:
+        """Status and body; the first bodies are kept."""
+        answer = await self.connection.ask(method, path, body, headers)
+        if len(self.heard) < KEPT:
+            self.heard.append(answer[1])
+        return answer
 
     async def play(self, until: float) -> None:
         """Move after move, deal after deal."""
@@ -115,11 +126,39 @@ class TableLoad:
         self.moves += 1
         headers = f"{self.authorizations[seat]}Idempotency-Key: {self.moves}\r\n"
         began = time.perf_counter()
-        status, answer = await self.connection.request("POST", f"{self.path}/moves", move, headers)
+        status, answer = await self.ask("POST", f"{self.path}/moves", move, headers)
         if status != 200:
-            raise RuntimeError(f"{status} {answer}")
+            raise RuntimeError(f"{status} {answer!r}")
         self.latencies.append(time.perf_counter() - began)
-        return answer
+        return msgspec.json.decode(answer)
+
+
+class Again(TableLoad):
+    """Plays what a table has played, over and over: it sends the same requests, and hears what was answered then instead of what is now."""
+
+    def __init__(self, number: int, then: TableLoad) -> None:
+        super().__init__(number)
+        self.number = number
+        self.path = then.path
+        self.authorizations = then.authorizations
+        self.then = then.heard
+
+    async def ask(self, method: str, path: str, body: object, headers: str) -> tuple[int, bytes]:
+        status, _ = await self.connection.ask(method, path, body, headers)
+        self.asked += 1
+        if self.asked > len(self.then):
+            raise HeardAll
+        return status, self.then[self.asked - 1]
+
+    async def play(self, until: float) -> None:
+        while time.perf_counter() < until:
+            self.asked, self.random = 0, random.Random(self.number)
+            with suppress(HeardAll):
+                await super().play(until)
+
+
+class HeardAll(Exception):
+    """Nothing more was answered then."""
 
 
 async def opened_tables(lobby: str) -> list[TableLoad]:
@@ -145,32 +184,17 @@ async def moves_per_second(loads: list[TableLoad], table: str, seconds: float, r
     return rates[1:], sorted(late for load in loads for late in load.latencies)  # the first round warms up
 
 
-async def posts_per_second(url: str, seconds: float, rounds: int) -> list[float]:
-    """A move's body to a bare handler, over as many connections."""
-    connections = [await KeepAlive.open(url) for _ in range(TABLES)]
-    rates = []
-    for _ in range(rounds):
-        began, counts = time.perf_counter(), [0] * TABLES
-
-        async def run(place: int, until: float, counts: list[int] = counts) -> None:
-            while time.perf_counter() < until:
-                await connections[place].request("POST", f"/moves/{place}", {"type": "play", "card": "AS"}, "Idempotency-Key: 1\r\n")
-                counts[place] += 1
-
-        await asyncio.gather(*(run(place, began + seconds) for place in range(TABLES)))
-        rates.append(sum(counts) / (time.perf_counter() - began))
-    return rates
-
-
-def bare_posts(seconds: float, rounds: int, nats_url: str = "") -> list[float]:
-    """Rates of the bare handler; with `nats_url` of the one that appends."""
+def bare(loads: list[TableLoad], seconds: float, rounds: int, nats_url: str = "") -> list[float]:
+    """Rates of the bare handlers, asked what `loads` asked; with `nats_url` each POST makes an append."""
     environment = os.environ | {"PYTHONPATH": "."} | ({"PULKA_NATS_URL": nats_url} if nats_url else {})
     script = str(Path(__file__).with_name("bare_post.py"))
-    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment) as bare:
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment) as handlers:
         try:
-            return uvloop.run(posts_per_second(bare.stdout.readline().strip(), seconds, rounds))
+            url = handlers.stdout.readline().strip()
+            again = [Again(number, load) for number, load in enumerate(loads)]
+            return uvloop.run(moves_per_second(again, url, seconds, rounds))[0]
         finally:
-            bare.terminate()
+            handlers.terminate()
 
 
 async def appends_per_second(url: str, seconds: float, rounds: int) -> list[float]:
@@ -187,29 +211,34 @@ def main() -> None:
     options.add_argument("--seconds", type=float, default=4.0)
     options.add_argument("--rounds", type=int, default=5)
     chosen = options.parse_args()
-    ceilings = [tell("http_bare_validated_post", "requests/s", bare_posts(chosen.seconds / 2, chosen.rounds))]
     with tempfile.TemporaryDirectory(prefix="pulka-bench-") as folder, EmbeddedServers(Path(folder) / "home") as servers:
-        appended = uvloop.run(appends_per_second(servers.nats_url, chosen.seconds / 2, chosen.rounds))
-        ceilings.append(tell("bare_durable_appends_64_in_flight", "appends/s", appended))
-        floor = tell("http_bare_post_that_appends", "requests/s", bare_posts(chosen.seconds / 2, chosen.rounds, servers.nats_url))
-        tell("http_bare_post_that_appends_of_lower_ceiling", "%", [100 * floor / min(ceilings)])
-        moves = measure("http_durable_moves_64_tables", *separate(servers, Path(folder), chosen.seconds, chosen.rounds))
-        tell("http_durable_moves_of_lower_ceiling", "%", [100 * moves / min(ceilings)])
-        measure("http_durable_moves_64_tables_all_in_one", *all_in_one(servers, Path(folder), chosen.seconds, chosen.rounds))
+        loads, rates, latencies = separate(servers, Path(folder), chosen.seconds, chosen.rounds)
+        moves = measure("http_durable_moves_64_tables", rates, latencies)
+        floor = tell("http_bare_post_that_appends", "requests/s", bare(loads, chosen.seconds / 2, chosen.rounds, servers.nats_url))
+        tell("http_durable_moves_of_bare_posts_that_append", "ratio", [moves / floor])
+        appended = tell(
+            "bare_durable_appends_64_in_flight",
+            "appends/s",
+            uvloop.run(appends_per_second(servers.nats_url, chosen.seconds / 2, chosen.rounds)),
+        )
+        posted = tell("http_bare_validated_post", "requests/s", bare(loads, chosen.seconds / 2, chosen.rounds))
+        tell("http_durable_moves_of_lower_ceiling", "%", [100 * moves / min(appended, posted)])
+        measure("http_durable_moves_64_tables_all_in_one", *all_in_one(servers, Path(folder), chosen.seconds, chosen.rounds)[1:])
 
 
-def separate(servers: EmbeddedServers, folder: Path, seconds: float, rounds: int) -> tuple[list[float], list[float]]:
+def separate(servers: EmbeddedServers, folder: Path, seconds: float, rounds: int) -> tuple[list[TableLoad], list[float], list[float]]:
     """The table service as a process of its own, as it runs at scale; the lobby opens the tables and ends."""
     with Club(servers.nats_url, servers.postgres_dsn, "apart", folder, "table") as table:
         with Club(servers.nats_url, servers.postgres_dsn, "apart", folder, "lobby") as lobby:
             loads = uvloop.run(opened_tables(lobby.url))
-        return uvloop.run(moves_per_second(loads, table.url, seconds, rounds))
+        return loads, *uvloop.run(moves_per_second(loads, table.url, seconds, rounds))
 
 
-def all_in_one(servers: EmbeddedServers, folder: Path, seconds: float, rounds: int) -> tuple[list[float], list[float]]:
+def all_in_one(servers: EmbeddedServers, folder: Path, seconds: float, rounds: int) -> tuple[list[TableLoad], list[float], list[float]]:
     """Three services and the bot host in one process, every commit projected into the ledger while the tables play."""
     with Club(servers.nats_url, servers.postgres_dsn, "together", folder) as club:
-        return uvloop.run(moves_per_second(uvloop.run(opened_tables(club.url)), club.url, seconds, rounds))
+        loads = uvloop.run(opened_tables(club.url))
+        return loads, *uvloop.run(moves_per_second(loads, club.url, seconds, rounds))
 
 
 def measure(name: str, rates: list[float], latencies: list[float]) -> float:

@@ -29,13 +29,17 @@ class KeepAlive(asyncio.Protocol):
 
     async def request(self, method: str, path: str, body: object = None, headers: str = "") -> tuple[int, dict]:
         """Status and decoded body; `headers` are whole lines, each with its line end."""
+        status, content = await self.ask(method, path, body, headers)
+        return status, msgspec.json.decode(content) if content else {}
+
+    async def ask(self, method: str, path: str, body: object = None, headers: str = "") -> tuple[int, bytes]:
+        """Status and body, as `request`."""
         data = b"" if body is None else msgspec.json.encode(body)
         kind = "Content-Type: application/json\r\n" if data else ""
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Length: {len(data)}\r\n{kind}{headers}\r\n"
         self._answered = asyncio.get_running_loop().create_future()
         self._transport.write(head.encode() + data)
-        status, content = await self._answered
-        return status, msgspec.json.decode(content) if content else {}
+        return await self._answered
 
     async def close(self) -> None:
         """Close the connection."""
