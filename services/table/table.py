@@ -138,6 +138,7 @@ GIVES_BACK: Final = (
     PauseAgreed,
     StopAgreed,
 )  # the same turn goes on (Decision 24)
+_KEEPS_THE_TURN: Final = frozenset(KEEPS_THE_TURN)  # asked after every move
 _EARLY: Final = f'"irregular":"{WAITS_FOR_ITS_TURN}"'.encode()
 _KEPT_BY: Final = frozenset(kind.__name__ for kind in (*KEEPS_THE_TURN, *GIVES_BACK))  # the names under which they are stored
 
@@ -213,7 +214,7 @@ def _keeps_the_turn(pulka: Pulka, events: tuple[Event, ...]) -> bool:
     """Whether the turn goes on after `events`; a result that is called into question gets its pause anew."""
     if match.awaits_confirmation(pulka) and any(isinstance(event, AttentionCalled) for event in events):
         return False
-    return all(isinstance(event, KEEPS_THE_TURN) or getattr(event, "irregular", "") == WAITS_FOR_ITS_TURN for event in events)
+    return all(type(event) in _KEEPS_THE_TURN or getattr(event, "irregular", "") == WAITS_FOR_ITS_TURN for event in events)
 
 
 def deadline(table: Table) -> int | None:

@@ -26,7 +26,8 @@ _STREAM: Final = b"text/event-stream", b"application/x-ndjson"
 
 requests_total = Counter("pulka_http_requests", "Requests answered", ["method", "route", "status"])
 request_seconds = Histogram("pulka_http_request_seconds", "From arrival to the answer's last byte", ["route"], buckets=_BUCKETS)
-requests_open = Gauge("pulka_http_requests_open", "Requests under way, streams included")
+requests_open: list[int] = [0]  # streams included; a number, since a gauge takes a lock for each of its two steps a request
+Gauge("pulka_http_requests_open", "Requests under way, streams included").set_function(lambda: requests_open[0])
 
 counted = lru_cache(maxsize=1024)(requests_total.labels)  # routes times statuses, of which there are fewer; `labels` costs a lock a request
 timer = lru_cache(maxsize=256)(request_seconds.labels)  # routes
@@ -57,7 +58,7 @@ def observed(app: ASGIApp) -> ASGIApp:
                 timed = not any(name == b"content-type" and value.startswith(_STREAM) for name, value in message["headers"])
             await send(message)
 
-        requests_open.inc()
+        requests_open[0] += 1
         try:
             await app(scope, receive, noting)
         except asyncio.CancelledError:
@@ -65,7 +66,7 @@ def observed(app: ASGIApp) -> ASGIApp:
                 raise
             await answer(cut_off(scope["method"], _route(scope))).to_asgi_response(None, Request(scope))(scope, receive, noting)
         finally:
-            requests_open.dec()
+            requests_open[0] -= 1
             note(scope["method"], _route(scope), status, arrived, timed=timed)
 
     return middleware

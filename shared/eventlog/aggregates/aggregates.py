@@ -57,7 +57,7 @@ ATTEMPTS: Final = 5  # decisions on one command: each loss means that somebody e
 CAPACITY: Final = 64 * 1024 * 1024  # bytes of aggregates held where no setting says otherwise: some 3,000 pulkas
 QUEUE: Final = 32  # commands that may wait for one aggregate: four seats and their retries; more is a client gone wild
 DECISIONS_A_DRAW: Final = 128  # a page of memory; what a process does not use is lost with it
-MEASURED_EVERY: Final = 64  # commits between two measurements of a cached aggregate: one takes as long as a move
+MEASURED_EVERY: Final = 256  # commits between two measurements of a cached aggregate: one takes as long as two moves
 ENTROPY_BYTES: Final = 32  # a decision's: enough for the nonces of all its sealed boxes
 
 Decide = Callable[[Loaded[S], int], "tuple[E, ...] | Refused"]
@@ -121,7 +121,7 @@ class Aggregates(Generic[S, E]):
         self._hearing = Hearing(log, self._heard)
         self._usual = 0  # bytes of the last aggregate that was measured
         self._lanes: dict[Address, _Lane] = {}
-        self._under_way: set[asyncio.Task[Committed[S, E] | RefusedAt | Nothing[S]]] = set()
+        self._under_way: dict[asyncio.Task[None], asyncio.Future[Committed[S, E] | RefusedAt | Nothing[S]]] = {}
 
     async def load(self, address: Address, *, at_leader: bool = False, confirmed: bool = False) -> Loaded[S]:
         """The aggregate as this instance knows it; `at_leader`, as the log's leader does; `confirmed`, as a majority does, so that a
@@ -145,10 +145,11 @@ class Aggregates(Generic[S, E]):
         if lane.waiting >= self._queue:
             raise QueueFull(address.subject)
         lane.waiting += 1
-        task = asyncio.create_task(self._in_turn(lane, address, request, decide))
-        self._under_way.add(task)
-        task.add_done_callback(self._under_way.discard)
-        return await asyncio.shield(task)  # the caller's disconnect must not stop a commit between its append and its ack
+        outcome: asyncio.Future[Committed[S, E] | RefusedAt | Nothing[S]] = asyncio.get_running_loop().create_future()
+        task = asyncio.create_task(self._in_turn(lane, address, request, decide, outcome))
+        self._under_way[task] = outcome
+        task.add_done_callback(self._ended)
+        return await outcome  # not the task: the caller's disconnect must not stop a commit between its append and its ack
 
     async def drain(self) -> None:
         """Wait until every command that was begun has ended, and its snapshot is written; for a graceful stop."""
@@ -159,15 +160,30 @@ class Aggregates(Generic[S, E]):
             await self._books.drain()
 
     async def _in_turn(
-        self, lane: _Lane, address: Address, request: Request, decide: Decide[S, E]
-    ) -> Committed[S, E] | RefusedAt | Nothing[S]:
+        self,
+        lane: _Lane,
+        address: Address,
+        request: Request,
+        decide: Decide[S, E],
+        outcome: asyncio.Future[Committed[S, E] | RefusedAt | Nothing[S]],
+    ) -> None:
+        """Settle a command and tell `outcome`, unless nobody waits for it any more."""
         try:
             async with lane.turn:
-                return await self._settle(address, request, decide)
+                settled = await self._settle(address, request, decide)
+            if not outcome.done():
+                outcome.set_result(settled)
+        except Exception as wrong:  # noqa: BLE001 - for whoever sent the command
+            if not outcome.done():
+                outcome.set_exception(wrong)
         finally:
             lane.waiting -= 1
             if not lane.waiting:
                 del self._lanes[address]
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """Whoever waits for a task that was stopped is stopped with it."""
+        self._under_way.pop(task).cancel()
 
     async def _settle(self, address: Address, request: Request, decide: Decide[S, E]) -> Committed[S, E] | RefusedAt | Nothing[S]:
         key = request.key()

@@ -141,6 +141,7 @@ async def test_deleting_at_random_while_a_table_plays_changes_nothing(seed):
         if lot.random() < 0.2:
             playing.tables = Tables(MemoryLog(playing.store), TableCodec(KEYS), capacity=0)
         await playing.step()
+        await playing.tables.drain()
         parts |= {part for _, part in kept}
     assert STATE in parts
     table = initial(address.table(TABLE_ID))
