@@ -113,8 +113,9 @@ class Feed:
             audience.broadcast.close()
 
     def _show(self, stored: Stored) -> None:
-        before, self.table = self.table.pulka.seats, self._frames.folded(self.table, stored)
-        if self.table.pulka.seats != before:  # the pulka has begun, or somebody sits elsewhere now
+        before, self.table = self.table, self._frames.pasts.after(self.table, stored)
+        self._frames.pasts.passed(before, self.table, stored)
+        if self.table.pulka.seats != before.pulka.seats:  # the pulka has begun, or somebody sits elsewhere now
             for audience in tuple(self._audiences.values()):
                 audience.sift(self.table)
         for audience in tuple(self._audiences.values()):

@@ -326,6 +326,7 @@ class Tables:
             log, codec, initial, fold, books=TableBooks(codec), capacity=capacity, shared=(Convention,), entropy=entropy, alone=stands_alone
         )
         self.cache = self._aggregates.cache
+        self.kept = self._aggregates.kept
 
     async def load(self, table_id: str, *, at_leader: bool = False, confirmed: bool = False) -> Loaded[Table]:
         """The table now, from the cache or the log; `revision` 0 when there is none. See `Aggregates.load`."""

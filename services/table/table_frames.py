@@ -9,11 +9,11 @@ from typing import Any, Final, TypeAlias
 
 import msgspec
 
-from services.table.table import Table, Tables, deadline, fold, initial
+from services.table.pasts import Pasts, Seen
+from services.table.table import Table, Tables, deadline
 from services.table.view import view
 from services.table.viewers import Viewer, eye_at
 from shared.eventlog.aggregates.aggregates import BrokenChain
-from shared.eventlog.aggregates.copies import without_copies
 from shared.eventlog.port import Stored, Unavailable
 from shared.events import address
 from shared.events.commit import Commit, decode, hash_of
@@ -54,14 +54,6 @@ class Presence:
         return [(table.pulka.table_id, seat) in self._streams for seat in range(table.pulka.players)]
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """A table as far as somebody may know it, where in the log that is, and the commits after it that are in the log already."""
-
-    table: Table
-    sequence: int
-    rest: tuple[Stored, ...] = ()
-
-
 class MissedCommit(Exception):
     """A stream did not show a commit that had been in the log for a whole heartbeat; it ends, and its client resumes from the cursor."""
 
@@ -100,6 +92,7 @@ class Frames:
 
     def __init__(self, tables: Tables, redaction: PublicCodec, clock: Callable[[], int], credit: Callable[[str, int], int]) -> None:
         self.tables = tables
+        self.pasts = Pasts(tables)
         self.presence = Presence()
         self._redaction = redaction
         self._clock = clock
@@ -147,23 +140,13 @@ class Frames:
         due = deadline(table)
         return None if due is None else max(due + self._credit(table.pulka.table_id, table.turn_began), now)
 
-    def folded(self, table: Table, stored: Stored) -> Table:
-        """Raises `BrokenChain` where the log is damaged."""
-        if stored.revision != table.revision + 1:
-            raise BrokenChain(f"{stored.position} does not follow revision {table.revision}", table.revision + 1)
-        commit = decode(stored.data)
-        return fold(table, commit, self.tables.codec.open(commit))
-
     async def as_of(self, table_id: str, revision: int) -> Seen:
         """The table as it was after `revision`, which it has had. Raises `BrokenChain` where the log has lost it, `Unavailable`."""
         head = await self.tables.load(table_id, at_leader=True)
-        records = without_copies(await self.tables.log.read(head.address, until=head.sequence))
-        table, sequence = initial(head.address), 0
-        for stored in records[:revision]:
-            table, sequence = self.folded(table, stored), stored.sequence
-        if table.revision != revision:
-            raise BrokenChain(f"{head.address.subject} lost commits that it had", table.revision + 1)
-        return Seen(table, sequence, tuple(records[revision:]))
+        seen = await self.pasts.latest(head, lambda table: table.revision <= revision)
+        if seen.table.revision != revision:
+            raise BrokenChain(f"{head.address.subject} lost commits that it had", seen.table.revision + 1)
+        return seen
 
 
 def released(deal: int, table: Table, delay_deals: int) -> bool:

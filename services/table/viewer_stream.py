@@ -12,11 +12,11 @@ from functools import partial
 from typing import Any
 
 from services.table.audiences import Feeds, Place, as_seen
-from services.table.table import ARCHIVED, Table, Tables, initial
-from services.table.table_frames import ENDED, Frames, Heartbeat, MissedCommit, Seen, released
+from services.table.pasts import SLICE, Seen
+from services.table.table import ARCHIVED, Table, Tables
+from services.table.table_frames import ENDED, Frames, Heartbeat, MissedCommit, released
 from services.table.viewers import Viewer, eye_at, viewer_of
 from shared.eventlog.aggregates.aggregates import Loaded
-from shared.eventlog.aggregates.copies import without_copies
 from shared.eventlog.port import Stored
 from shared.events import address
 from shared.events.commit import Commit
@@ -97,7 +97,7 @@ class Watching:
             async with aclosing(self._commits(seen)) as commits:
                 async for stored in commits:
                     before = way.table.pulka.seats
-                    if not way.goes_on(stored, self._frames.folded):
+                    if not way.goes_on(stored, self._frames.pasts.after):
                         continue
                     if way.table.pulka.seats != before:  # the pulka has begun under the stream, or somebody sits elsewhere now
                         try:
@@ -117,8 +117,10 @@ class Watching:
             presence.leave(self._table_id, present)
 
     async def _commits(self, seen: Seen) -> AsyncGenerator[Stored, None]:
-        for stored in seen.rest:
+        for place, stored in enumerate(seen.rest, 1):
             yield stored
+            if place % SLICE == 0:
+                await self._frames.pasts.breath()
         if self._follow:
             after = seen.rest[-1].sequence if seen.rest else seen.sequence
             async with aclosing(self._frames.tables.log.watch(address.table(self._table_id), after=after)) as live:
@@ -216,18 +218,14 @@ class Reader:
         """The table as of `cursor`, or as late as `viewer` may know it. Raises 400 for a cursor beyond that, which tells no more than a
         view of the table does.
         """
-        if (cursor is None or cursor == head.revision) and not viewer.delay_deals:
-            return Seen(head.state, head.sequence)
-        records = without_copies(await self._tables.log.read(head.address, until=head.sequence))
-        seen, sequence = initial(head.address), 0
-        for stored in records:
-            table = self._frames.folded(seen, stored)
-            if seen.revision == cursor or not released(table.pulka.number, head.state, viewer.delay_deals):
-                break
-            seen, sequence = table, stored.sequence
-        if cursor is not None and cursor > seen.revision:
-            raise malformed("after", f"the table is at revision {seen.revision}" + (" for you" if viewer.delay_deals else ""))
-        return Seen(seen, sequence, tuple(records[seen.revision :]))
+
+        def known(table: Table) -> bool:
+            return (cursor is None or table.revision <= cursor) and released(table.pulka.number, head.state, viewer.delay_deals)
+
+        seen = await self._frames.pasts.latest(head, known)
+        if cursor is not None and cursor > seen.table.revision:
+            raise malformed("after", f"the table is at revision {seen.table.revision}" + (" for you" if viewer.delay_deals else ""))
+        return seen
 
     async def _newest(self, table_id: str, expected: int) -> Loaded[Table]:
         """The table at the leader, or, if that does not know revision `expected`, as a majority knows it: a refusal will rest on it.

@@ -132,6 +132,11 @@ class Aggregates(Generic[S, E]):
             folded = await self._ask_leader(folded, confirmed=confirmed)
         return folded.loaded
 
+    async def kept(self, address: Address) -> Loaded[S] | None:
+        """The aggregate's snapshot, if there is one that can be read; whoever uses it looks whether the log bears it out."""
+        kept = None if self._books is None else await self._books.newest(address)
+        return None if kept is None or self._books is None else self._books.loaded(address, kept)
+
     async def transact(self, address: Address, request: Request, decide: Decide[S, E]) -> Committed[S, E] | RefusedAt | Nothing[S]:
         """Decide one command and make it durable.
 
