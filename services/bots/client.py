@@ -11,6 +11,7 @@ from typing import Any, Final
 import httpx
 import msgspec
 
+from shared.web.streams.frames import LEAVING
 from shared.web.unanswered import why_unanswered
 
 NDJSON: Final = "application/x-ndjson"
@@ -140,14 +141,13 @@ class Api:
                             raise _problem(answer)
                         problem = ApiUnreachable(f"{self._http.base_url} answers {answer.status_code} {_problem(answer).code}")
                     else:
-                        async for line in answer.aiter_lines():
-                            if not line:
-                                continue
-                            data = msgspec.json.decode(line)
-                            frame = Frame(data.pop("frame"), data)
+                        async for frame in _frames_of(answer):
                             until, wait = loop.time() + self._patience, _FIRST_WAIT
+                            if frame.kind == LEAVING:  # this instance stops; another goes on where it ends
+                                wait = frame.data["retry_ms"] / 1000
+                                continue
                             if frame.kind == "commit":
-                                after = data["revision"]
+                                after = frame.data["revision"]
                             yield frame
                             if frame.kind == "over":
                                 return
@@ -160,6 +160,13 @@ class Api:
 
     def _signed(self, headers: dict[str, str]) -> dict[str, str]:
         return {**headers, "Authorization": f"Bearer {self.token}"} if self.token else headers
+
+
+async def _frames_of(answer: httpx.Response) -> AsyncGenerator[Frame, None]:
+    async for line in answer.aiter_lines():
+        if line:
+            data = msgspec.json.decode(line)
+            yield Frame(data.pop("frame"), data)
 
 
 def _problem(answer: httpx.Response) -> ApiProblem:

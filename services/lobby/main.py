@@ -38,7 +38,7 @@ def create(settings: Settings) -> Service:
     lobby = Lobby(settings)
     tables = Router("/", route_handlers=[*table_routes(lobby.desk), *seat_routes(lobby.desk)], dependencies={"order": orders(lobby.desk)})
     routes = [*player_routes(lobby.desk), name_route(lobby.desk), *erasure_routes(lobby.desk), tables]
-    return Service(name="lobby", routes=routes, start=lobby.start, drain=lobby.drain, stop=lobby.stop, health=lobby.health)
+    return Service(name="lobby", routes=routes, start=lobby.start, stop=lobby.stop, health=lobby.health)
 
 
 class Lobby:
@@ -86,16 +86,12 @@ class Lobby:
             raise unavailable("The lobby is not open.")
         return self._desk
 
-    async def drain(self) -> None:
-        """Take nothing new; end what was begun."""
+    async def stop(self) -> None:
+        """End what was begun; close everything, also what a start that failed has left."""
         desk, self._desk = self._desk, None
         if desk is not None:
             await desk.tables.drain()
             await desk.players.drain()
-
-    async def stop(self) -> None:
-        """Close everything, also what a start that failed has left."""
-        self._desk = None
         if self._erasures is not None:
             await self._erasures.stop()
         if self._progress is not None:

@@ -397,5 +397,4 @@ class Tables:
 
 def next_deal(table: Table) -> int | None:
     """The number of the deal that is to be started now, if one is; a pulka that is settled next waits until its players have written."""
-    waits = not match.deal_is_due(table.pulka) or match.settles_next(table.pulka)
-    return None if waits else table.pulka.number + 1
+    return table.pulka.number + 1 if match.deal_is_due(table.pulka) and not match.settles_next(table.pulka) else None

@@ -15,7 +15,7 @@ from shared.web.health import health_routes
 from shared.web.methods import heads
 from shared.web.openapi import Documented
 from shared.web.problems import on_exception
-from shared.web.service import Service
+from shared.web.service import Life, Service
 from shared.web.settings import Settings
 from shared.web.streams import streaming
 from shared.web.strict_request import StrictRequest, in_good_order
@@ -28,15 +28,15 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def build(services: Sequence[Service], settings: Settings) -> Litestar:
-    """The application that serves `services`, which whoever runs it starts, drains and stops. It opens nothing.
+def build(services: Sequence[Service], settings: Settings, life: Life | None = None) -> Litestar:
+    """The application that serves `services`, which whoever runs it starts, drains and stops, and says so in `life`. It opens nothing.
 
     Raises `CannotStart` when the public keys of tokens are missing: every request's token is verified here.
     """
     tokens = auth.verifying(settings)
     routes: list[Any] = [route for service in services for route in service.routes]
     app = Litestar(
-        route_handlers=[*routes, *health_routes(services, tokens.public), metrics.metrics, *front_routes(services)],
+        route_handlers=[*routes, *health_routes(services, tokens.public, life or Life()), metrics.metrics, *front_routes(services)],
         dependencies={
             **auth.dependencies(tokens, now_ms),
             **idempotency.DEPENDENCIES,

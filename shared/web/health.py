@@ -10,9 +10,10 @@ from litestar import Response, get
 from litestar.handlers import HTTPRouteHandler
 
 from shared.events.token_keys import PublicKeys
-from shared.web.service import Service
+from shared.web.service import Life, Service
 
 PATIENCE: Final = 1.0  # seconds; a service that cannot say how it is by then is not well
+LEAVING: Final = "leaving"  # of a process that stops
 _ORDER: Final = ("ok", "degraded", "down")
 
 
@@ -24,19 +25,21 @@ async def health_of(services: Sequence[Service]) -> dict[str, Any]:
     return {"status": worst, "services": parts}
 
 
-def health_routes(services: Sequence[Service], public: PublicKeys | None = None) -> list[HTTPRouteHandler]:
-    """The two routes over `services`; `public` are the keys by which tokens are verified."""
+def health_routes(services: Sequence[Service], public: PublicKeys | None, life: Life) -> list[HTTPRouteHandler]:
+    """The two routes over `services`; `public` are the keys by which tokens are verified, `life` says whether the process leaves."""
 
     @get("/health", tags=["operation"], summary="How each service is; 200 as long as the process answers")
     async def health() -> dict[str, Any]:
         found = await health_of(services)
         return found if public is None else found | {"token_keys": {"known": list(public.ids), "trouble": public.trouble}}
 
-    @get("/health/ready", tags=["operation"], summary="200 while any service of this process can serve, else 503")
+    @get("/health/ready", tags=["operation"], summary="200 while any service of this process can serve, else 503; 503 once it stops")
     async def ready() -> Response[dict[str, Any]]:
         """With Postgres away tables play on: a router must not take them out because the ledger, in the same process, is down."""
         found = await health_of(services)
-        down = all(part.get("status") not in ("ok", "degraded") for part in found["services"].values())
+        if life.leaving:
+            found["status"] = LEAVING
+        down = life.leaving or all(part.get("status") not in ("ok", "degraded") for part in found["services"].values())
         return Response(found, status_code=503 if down else 200, headers={"Retry-After": "1"} if down else None)
 
     return [health, ready]

@@ -34,7 +34,13 @@ class CannotBeDone(CannotStart):
 
 
 async def nothing_to_drain() -> None:
-    """The `drain` of a service that has neither live streams nor queued commands."""
+    """The `drain` of a service that has no live streams."""
+
+
+class Life(msgspec.Struct):
+    """Whether a process is `leaving`: it answers what comes by connections that are open, and wants nothing new."""
+
+    leaving: bool = False
 
 
 class Service(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,7 +49,8 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     `routes`: Litestar route handlers and routers, mounted side by side with the other services' under one app.
     `express`: puts something before the whole application that answers part of the requests by itself.
     `start`: connects and begins to follow the log; raises `CannotStart`. Returns when requests can be answered.
-    `drain`: the process is going to stop: end live streams, take no new command; requests in flight still finish.
+    `drain`: the process is going to stop: end live streams. Requests that are under way, and those that still come by open connections, are
+    answered as ever until `stop`.
     `stop`: called after the last request, also when `start` failed half way; closes everything within 1.5 s.
     `health`: a mapping for `/health`, at least `{"status": "ok" | "degraded" | "down"}`; never raises, never waits long.
     """

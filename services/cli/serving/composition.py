@@ -14,7 +14,7 @@ from services.ledger import main as ledger
 from services.lobby import main as lobby
 from services.table import main as table
 from shared.web.application import build
-from shared.web.service import CannotStart, ServersUnreachable, Service
+from shared.web.service import CannotStart, Life, ServersUnreachable, Service
 from shared.web.settings import Settings, masked, variable
 
 Create = Callable[[Settings], Service]
@@ -35,7 +35,8 @@ def serve(
         settings = msgspec.structs.replace(settings, lobby_url=settings.url)  # the ledger's pages ask the lobby beside it
     services = [SERVICES[name](settings) for name in names]
     after = [bots.create(settings)] if settings.bots and set(names) == set(SERVICES) else []
-    Host(build(services, settings), services, listener).run(ready=ready, after=after, beside=beside)
+    life = Life()
+    Host(build(services, settings, life), services, listener, life).run(ready=ready, after=after, beside=beside)
 
 
 def require_servers(settings: Settings) -> None:

@@ -1,7 +1,9 @@
 """The process that serves: mounts services under one app and one port, runs their lives, and stops in order.
 
-Order of a stop: no new connection, streams end and commands are refused (`drain`), requests in flight finish, services stop.
-What the caller started before (embedded servers) ends after. The limits below add up to less than three of the five seconds.
+Order of a stop: not ready any more, no new connection, each answer is its connection's last; streams end and tell their clients to go
+elsewhere (`drain`), kept connections stay open a little for requests that are on their way, requests in flight finish, services stop.
+What the caller started before (embedded servers) ends after. The limits below add up to less than three of the five seconds. A second
+signal ends all of it at once.
 """
 
 from __future__ import annotations
@@ -21,11 +23,14 @@ import uvloop
 from litestar import Litestar
 
 from services.cli.serving.request_limits import LimitedRequests
-from shared.web.service import CannotStart, Service
+from shared.web.service import CannotStart, Life, Service
 
 log = structlog.get_logger()
 
-DRAIN_SECONDS = 0.5  # streams end at once; queued commits take milliseconds
+DRAIN_SECONDS = 0.5  # streams end at once, ten thousand in less than this
+LINGER_SECONDS = 0.4  # a kept connection without a request; whoever has one to send meanwhile learns with the answer to go elsewhere
+LOOK_SECONDS = 0.02  # between two looks whether all have gone; uvicorn tells nobody
+HANDED_ON_SECONDS = 0.3  # `make`, shells and supervisors may send the signal that the whole group has got once more
 REQUESTS_SECONDS = 1  # a move takes milliseconds, `at_least` and `ready` wait 2 s and are cut; whole seconds, as uvicorn wants
 STOP_SECONDS = 1.0  # connections closed, leases given back
 UVICORN_SECONDS = 0.3  # its main loop and its shutdown each sleep for a tenth of a second
@@ -41,10 +46,11 @@ Companion = Callable[[], Coroutine[Any, Any, None]]
 class Host:
     """One port with an app on it, from `run` to a signal (SIGINT, SIGTERM)."""
 
-    def __init__(self, app: Litestar, services: Sequence[Service], listener: socket.socket) -> None:
-        """`services` start, in order, before anybody can connect."""
+    def __init__(self, app: Litestar, services: Sequence[Service], listener: socket.socket, life: Life) -> None:
+        """`services` start, in order, before anybody can connect. `life` is told when the process leaves."""
         self._services = services
         self._listener = listener
+        self._life = life
         self._server = _Server(
             uvicorn.Config(
                 app,
@@ -69,14 +75,15 @@ class Host:
             runner.run(self._live(ready, after, beside))
 
     async def _live(self, ready: Callable[[], None], after: Sequence[Service], beside: Sequence[Companion]) -> None:
-        asked = _asked_to_stop()
+        asked, again = _asked_to_stop()
         life = asyncio.create_task(self._serve(ready, after))
         others = [asyncio.create_task(asked.wait()), *(asyncio.create_task(run()) for run in beside)]
         await asyncio.wait({life, *others}, return_when=asyncio.FIRST_COMPLETED)
         life.cancel()
-        await asyncio.wait({life}, timeout=WHOLE_STOP_SECONDS)
+        others.append(asyncio.create_task(again.wait()))
+        await asyncio.wait({life, others[-1]}, timeout=WHOLE_STOP_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         for task in (life, *others):
-            task.cancel()  # a second time for a life that hangs
+            task.cancel()  # a second time for a life that hangs, or is to end at once
         outcomes = await asyncio.gather(life, *others, return_exceptions=True)
         for outcome in outcomes:
             if isinstance(outcome, BaseException) and not isinstance(outcome, asyncio.CancelledError):
@@ -95,8 +102,11 @@ class Host:
             settle_memory()
             await asyncio.wait({serving})
         finally:
+            self._life.leaving = True
+            self._server.leave()
+            drains = [(service.name, service.drain()) for service in begun]
+            await _all_within(DRAIN_SECONDS, [*drains, ("connections", self._server.deserted(LINGER_SECONDS))])
             self._server.should_exit = True
-            await _all_within(DRAIN_SECONDS, [(service.name, service.drain()) for service in begun])
             if serving is not None:
                 await asyncio.wait({serving}, timeout=REQUESTS_SECONDS + UVICORN_SECONDS)
             await _all_within(STOP_SECONDS, [(service.name, service.stop()) for service in begun])
@@ -115,7 +125,7 @@ def stand_by(beside: Companion) -> None:
 
 
 async def _until_asked(beside: Companion) -> None:
-    asked = _asked_to_stop()
+    asked, _ = _asked_to_stop()
     tasks = {asyncio.create_task(asked.wait()), asyncio.create_task(beside())}
     done, left = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     for task in left:
@@ -125,22 +135,33 @@ async def _until_asked(beside: Companion) -> None:
         task.result()
 
 
-def _asked_to_stop() -> asyncio.Event:
-    """An event that the running loop sets on SIGINT, SIGTERM or a terminal that is closed."""
-    asked = asyncio.Event()
+def _asked_to_stop() -> tuple[asyncio.Event, asyncio.Event]:
+    """Events that the running loop sets on SIGINT, SIGTERM or a terminal that is closed, and when somebody asks once more."""
+    asked, again, loop = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop()
+    began = 0.0
+
+    def told() -> None:
+        nonlocal began
+        if not asked.is_set():
+            began = loop.time()
+            asked.set()
+        elif loop.time() - began > HANDED_ON_SECONDS:
+            again.set()
+
     stops = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup wants us to outlive the terminal
         stops.append(signal.SIGHUP)
     for number in stops:
-        asyncio.get_running_loop().add_signal_handler(number, asked.set)
-    return asked
+        loop.add_signal_handler(number, told)
+    return asked, again
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, with the signals left to us, and an event that says when it listens."""
+    """uvicorn's server, with the signals left to us, an event that says when it listens, and a stop that begins before its own."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
+        self.servers: list[asyncio.base_events.Server] = []  # until it listens
         self.listening = asyncio.Event()
 
     @contextlib.contextmanager
@@ -152,6 +173,21 @@ class _Server(uvicorn.Server):
         """Listen, and say so."""
         await super().startup(sockets)
         self.listening.set()
+
+    def leave(self) -> None:
+        """Take no new connection; those that are open hear of it with their next answer."""
+        for server in self.servers:
+            server.close()
+        for connection in tuple(self.server_state.connections):
+            if isinstance(connection, LimitedRequests):  # all of them are
+                connection.leave()
+
+    async def deserted(self, within: float) -> None:
+        """Return when nobody is connected any more, or after `within` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                while self.server_state.connections:  # noqa: ASYNC110 - the set is uvicorn's own
+                    await asyncio.sleep(LOOK_SECONDS)
 
 
 async def _start(services: Sequence[Service], begun: list[Service]) -> None:

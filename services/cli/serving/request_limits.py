@@ -1,6 +1,7 @@
-"""Limits of a connection: bytes of a request's head, seconds to send all of it, and seconds to take the answer.
+"""Limits of a connection: bytes of a request's head, seconds to send all of it, seconds to take the answer, and its last answer.
 
-uvicorn bounds none of them, so one client could fill the memory with a header that never ends, or hold sockets for ever by silence.
+uvicorn bounds none of them, so one client could fill the memory with a header that never ends, or hold sockets for ever by silence. And it
+closes kept connections at a stop while a request may be on its way.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ UNREAD_SECONDS: Final = 45.0  # that a full buffer may wait for its reader; long
 class LimitedRequests(HttpToolsProtocol):
     """uvicorn's protocol with these limits; what cannot be read as HTTP is answered by a problem document."""
 
+    _last = False
     _in_head = False
     _head = 0
     _whole: asyncio.TimerHandle | None = None
@@ -57,11 +59,24 @@ class LimitedRequests(HttpToolsProtocol):
         """The head is whole."""
         self._in_head = False
         super().on_headers_complete()
+        if self._last:
+            self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
         """The request is whole; its answer may take as long as it likes."""
         self._expect_nothing()
         super().on_message_complete()
+
+    def leave(self) -> None:
+        """The answer to the request that is under way, else to the next one, is the last of this connection, and says so."""
+        self._last = True
+        if self.cycle is not None:
+            self.cycle.keep_alive = False
+
+    def shutdown(self) -> None:
+        """Close the connection, unless a request has begun to come: that is answered first."""
+        if not self._in_head:
+            super().shutdown()
 
     def pause_writing(self) -> None:
         """The reader is behind; `abort`, since `close` would wait for them."""

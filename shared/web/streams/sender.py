@@ -15,7 +15,7 @@ from litestar.types import HTTPResponseBodyEvent, Message, Receive, Scope, Send
 
 from shared.web.auth import Caller
 from shared.web.streams.broadcast import Broadcast, Channel, Deliveries
-from shared.web.streams.frames import Frame
+from shared.web.streams.frames import Frame, leaving
 
 _SLOW: Final = "slow client"
 _END: Final[HTTPResponseBodyEvent] = {"type": "http.response.body", "body": b"", "more_body": False}
@@ -72,7 +72,10 @@ class Sender(ASGIStreamingResponse):
     the heartbeat. Together with others it has no task of its own: whoever makes the frames sends them.
     """
 
-    __slots__ = ("_alone", "_broadcast", "_channel", "_dropped", "_request", "_send", "_sharing", "_source", "last", "owner", "place")
+    __slots__ = (
+        "_alone", "_broadcast", "_channel", "_dropped", "_over", "_request", "_send", "_sending", "_sharing", "_source",
+        "last", "owner", "place",
+    )  # fmt: skip
 
     def __init__(self, source: Source, **given: Any) -> None:
         super().__init__(**given)
@@ -83,6 +86,8 @@ class Sender(ASGIStreamingResponse):
         self._channel: Channel | None = None
         self._request: asyncio.Task[Any] | None = None  # waits for the client to go
         self._dropped = False
+        self._over = False  # whether the end has been sent
+        self._sending = False  # whether it is open if what `last` says has been sent
         self._sharing = False  # whether it goes on with others behind the frames that it sends alone
         self.place = 0
         self.last: int | None = None
@@ -121,7 +126,7 @@ class Sender(ASGIStreamingResponse):
         while True:
             if frames is not None and not await self._sent(frames):
                 if not self._dropped:
-                    await self._patiently(self._send(_END))
+                    self._over = await self._patiently(self._send(_END))
                 return
             if not await self._caught_up(begun):
                 return
@@ -179,12 +184,14 @@ class Sender(ASGIStreamingResponse):
                 ended = queue.empty() and self._joined()  # what kept it alone so far may be over
             if pieces:
                 await self._send({"type": "http.response.body", "body": b"".join(pieces), "more_body": True})
+                self._sending = False
             if ended:
                 return
 
     def _piece(self, frame: Frame) -> bytes:
         if frame.id is not None:
             self.last = frame.id
+        self._sending = True
         return self._source.encode(frame)
 
     # ---- Together with others ------------------------------------------------------------------------------------------
@@ -203,8 +210,11 @@ class Sender(ASGIStreamingResponse):
     async def _caught_up(self, begun: Awaitable[None] | None) -> bool:
         """Enter the round once all there is has been sent; or learn that this stream is no longer among the others. False: dropped."""
         while True:
-            if begun is not None and not await self._patiently(begun):
-                return False
+            if begun is not None:
+                self._sending = True
+                if not await self._patiently(begun):
+                    return False
+                self._sending = False
             if self._channel is None or self._channel.enter(self):
                 return True
             message = self._channel.next_for(self)
@@ -233,24 +243,37 @@ class Sender(ASGIStreamingResponse):
 
     def finish(self) -> None:
         """See `Member.finish`: the client is told that this was all."""
-        self._leave()
-        rest = self._begin(_END)
-        if rest is not None:
-            self._alone = asyncio.create_task(self._to_the_end(rest))
+        self._finish(_END)
 
     # ---- The connection ------------------------------------------------------------------------------------------------
 
-    def stop(self) -> None:
-        """The process stops."""
+    def stop(self, retry_ms: int | None = None) -> None:
+        """End behind the frame that is being sent; with `retry_ms` the client is told to come back elsewhere after that time."""
         self._leave()
+        if self._over:
+            return
         if self._alone is None:
-            self.finish()
+            self._finish(self._last_word(retry_ms))
         else:
-            self._alone = asyncio.create_task(self._finish_after(self._alone))
+            self._alone = asyncio.create_task(self._finish_after(self._alone, retry_ms))
 
-    async def _finish_after(self, alone: asyncio.Task[None]) -> None:
+    async def _finish_after(self, alone: asyncio.Task[None], retry_ms: int | None) -> None:
         await _ended(alone)
-        await self._send(_END)
+        if not self._over:
+            await self._send(self._last_word(retry_ms))
+
+    def _last_word(self, retry_ms: int | None) -> HTTPResponseBodyEvent:
+        if retry_ms is None:
+            return _END
+        frame = leaving(None if self._sending else self.last, retry_ms)
+        return {"type": "http.response.body", "body": self._source.encode(frame), "more_body": False}
+
+    def _finish(self, last: HTTPResponseBodyEvent) -> None:
+        self._leave()
+        self._over = True
+        rest = self._begin(last)
+        if rest is not None:
+            self._alone = asyncio.create_task(self._to_the_end(rest))
 
     async def _to_the_end(self, rest: Awaitable[None]) -> None:
         await self._patiently(rest)

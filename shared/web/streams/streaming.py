@@ -5,6 +5,8 @@ A client that does not keep up is dropped, never an event: it comes back with it
 
 from __future__ import annotations
 
+import asyncio
+import random
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -30,6 +32,10 @@ STALL: Final = 30.0  # seconds with a full queue after which a client is dropped
 QUEUE: Final = 256  # frames a client may lag behind its reader; a deal has about 60
 STREAMS_A_TOKEN: Final = 16  # a few windows on a few tables
 STREAMS_AN_ADDRESS: Final = 128  # spectators without a token, many of whom may share one address
+COMEBACK_MS: Final = 100  # milliseconds at least until a client of a process that stops comes back: whoever routes it may have noticed
+COMEBACKS_A_SECOND: Final = 500  # of such clients: what opening streams may take from the instances that go on
+LONGEST_COMEBACK_MS: Final = 15_000  # milliseconds at most: nobody waits longer for news than between two heartbeats
+STOPPED_AT_A_TIME: Final = 64  # streams that are told to go without a pause, some milliseconds; then requests have their turn
 
 _REVISION: Final = re.compile(r"0|[1-9][0-9]{0,17}")  # one spelling a number; 18 digits stay within 64 bits
 
@@ -115,9 +121,10 @@ class Streams:
 
     def begun(self, sender: Sender) -> None:
         """A stream is to be ended with the process."""
-        self._senders.add(sender)
         if self.stopping:
-            sender.stop()
+            sender.stop(COMEBACK_MS)
+        else:
+            self._senders.add(sender)
 
     def ended(self, sender: Sender) -> None:
         """A stream has ended, or is about to; there is room for another."""
@@ -136,11 +143,16 @@ class Streams:
                 self._senders.discard(sender)  # it is ended once
                 sender.stop()
 
-    def close(self) -> None:
-        """End every stream after the frame it is sending; clients resume elsewhere or later."""
+    async def close(self) -> None:
+        """End every stream behind the frame that it is sending. Clients are told to resume elsewhere, each at another time."""
         self.stopping = True
-        for sender in tuple(self._senders):
-            sender.stop()
+        senders = tuple(self._senders)
+        self._senders.clear()  # each is told once
+        spread = min(1000 * len(senders) // COMEBACKS_A_SECOND, LONGEST_COMEBACK_MS - COMEBACK_MS)
+        for number, sender in enumerate(senders, 1):
+            sender.stop(COMEBACK_MS + random.randint(0, spread))  # noqa: S311 - no secret
+            if number % STOPPED_AT_A_TIME == 0:
+                await asyncio.sleep(0)
 
     def _owner(self, request: Request[Any, Any, Any], caller: Caller | None) -> tuple[str, int]:
         if caller is not None:

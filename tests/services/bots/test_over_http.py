@@ -5,11 +5,16 @@ import random
 import time
 
 import pytest
+from litestar import Litestar, get
+from litestar.params import FromPath, FromQuery
+from litestar.response import Stream
 
 from services.bots import main
 from services.bots.client import Api, ApiProblem, ApiUnreachable, connect
 from services.bots.seated import Seated
+from shared.web.streams.frames import Frame, as_ndjson, leaving
 from tests.contracts.proxy import Proxy
+from tests.served import served
 
 pytestmark = pytest.mark.servers
 
@@ -101,6 +106,28 @@ async def test_a_lost_answer_is_asked_for_again(club, http):
         assert await moving == view["revision"] + 1
     await proxy.cut()
     assert (await apis[0].view(table))["revision"] == view["revision"] + 1
+
+
+async def test_a_stream_whose_instance_leaves_goes_on_elsewhere():
+    """Whoever follows waits as long as they are asked to, and asks for what follows the last commit that came."""
+    asked = []
+
+    @get("/v1/tables/{table:str}/events")
+    async def events(table: FromPath[str], after: FromQuery[int]) -> Stream:
+        asked.append((table, after, time.monotonic()))
+        frames = (
+            [Frame("view", b'{"revision":0}', 0), Frame("commit", b'{"revision":1}', 1), leaving(None, 300)]
+            if len(asked) == 1
+            else [Frame("over", b'{"revision":1}')]
+        )
+        return Stream(as_ndjson(frame) for frame in frames)
+
+    async with served(Litestar([events])) as running, connect(f"http://127.0.0.1:{running.port}") as wire:
+        frames = [(frame.kind, frame.data["revision"]) async for frame in Api(wire).frames("0-a")]
+    assert frames == [("view", 0), ("commit", 1), ("over", 1)]
+    (*first, then), (*second, now) = asked
+    assert (first, second) == (["0-a", 0], ["0-a", 1])
+    assert 0.3 <= now - then < 3
 
 
 @pytest.mark.parametrize(("players", "target"), [(2, 2), (3, 2), (5, 1)])

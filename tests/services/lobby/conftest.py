@@ -102,7 +102,6 @@ async def lobby(settings):
     service = main.create(settings)
     await service.start()
     yield service
-    await service.drain()
     await service.stop()
 
 

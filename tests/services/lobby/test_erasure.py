@@ -96,7 +96,6 @@ async def test_a_key_that_comes_back_is_destroyed_again(sign_up, vault, settings
     answer = await anna.delete("/me")
     await anna.get(f"/tables?at_least={answer['position']}")
     await vault.execute("INSERT INTO person_keys VALUES ($1, $2)", *kept)
-    await lobby.drain()
     await lobby.stop()
     if rows == "that have to learn":
         await vault.execute(f'DROP SCHEMA "{schema_of(LobbyRows(), settings.namespace)}" CASCADE')
@@ -115,7 +114,6 @@ async def test_people_whose_key_an_older_vault_lacks_are_counted(sign_up, vault,
     await boris.get(f"/tables?at_least={answer['position']}")
     assert (await lobby.health())["without_key"] == 0
     await vault.execute("DELETE FROM person_keys WHERE person = $1", boris.id)
-    await lobby.drain()
     await lobby.stop()
     again = main.create(settings)
     await again.start()

@@ -42,10 +42,15 @@ class Onlooker:
 
     @property
     def frames(self):
-        """What came, as the plain reader's frames are written; heartbeats left out."""
+        """What came, as the plain reader's frames are written; heartbeats and the word that the process leaves left out."""
+        return [piece for piece in self.pieces if not any(kind in piece[:30] for kind in (b"heartbeat", b"leaving"))]
+
+    @property
+    def pieces(self):
+        """All frames that came."""
         end = b"\n\n" if self.accept == "text/event-stream" else b"\n"
         assert self.sent.endswith(end) or not self.sent, "whole frames only"
-        return [piece + end for piece in self.sent.split(end)[:-1] if b"heartbeat" not in piece[:30]]
+        return [piece + end for piece in self.sent.split(end)[:-1]]
 
     @property
     def last(self):

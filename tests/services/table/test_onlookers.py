@@ -129,6 +129,45 @@ async def watched(count, terms=None, codec=None, target=40, **streams):
     return playing, reader, house, looking
 
 
+@pytest.mark.parametrize("terms", [{}, LATE], ids=["open", "late"])
+@pytest.mark.parametrize("seed", range(6))
+async def test_who_is_told_to_go_elsewhere_goes_on_there(seed, terms):
+    """Whatever an onlooker was doing when the process leaves, the last frame names the last revision that came, or none where more was on
+    its way; and another process shows what follows, without a gap or a repeat.
+    """
+    crowd = Crowd(seed, terms)
+    await crowd.playing.open()
+    for _ in range(120):
+        await crowd.act()
+    crowd.looking = [onlooker for onlooker in crowd.looking if not onlooker.ended]
+    while len(crowd.looking) < 6:
+        await crowd.come()
+    for _ in range(crowd.random.randrange(8)):
+        crowd.random.choice(crowd.looking).takes.clear()
+        await crowd.playing.step()
+    await crowd.streams.close()
+    for onlooker in crowd.looking:
+        onlooker.takes.set()
+    await until_async(lambda: all(onlooker.ended for onlooker in crowd.looking))
+    elsewhere = reader_of(crowd.playing)
+    for onlooker in crowd.looking:
+        revisions = [decoded(frame)["revision"] for frame in onlooker.frames]
+        assert b"leaving" in onlooker.pieces[-1]
+        assert decoded(onlooker.pieces[-1])["revision"] in {None, *revisions[-1:]}
+        if revisions:
+            after = [frame.id async for frame in await elsewhere.frames(TABLE_ID, onlooker.caller, revisions[-1], follow=False)]
+            revisions += after[1:]  # the first is the view at the cursor
+            assert revisions == list(range(revisions[0], revisions[0] + len(revisions)))
+        await onlooker.close()
+        assert onlooker.matches()
+    assert crowd.streams.count == 0
+    assert any(decoded(onlooker.pieces[-1])["revision"] is not None for onlooker in crowd.looking)
+
+
+def decoded(frame):
+    return msgspec.json.decode(frame[frame.index(b"{") :])
+
+
 async def everybody_goes(reader, looking):
     for onlooker in looking:
         await onlooker.settled()
@@ -197,7 +236,7 @@ async def test_a_stop_ends_all_in_order():
     looking[0].takes.clear()
     await playing.step()
     await until_async(lambda: all(len(onlooker.frames) == 2 for onlooker in looking[1:]))
-    house.close()
+    await house.close()
     assert all(onlooker.ended for onlooker in looking[1:])
     looking[0].takes.set()
     await until_async(lambda: looking[0].ended and house.count == 0)

@@ -10,7 +10,7 @@ from litestar import Litestar
 from shared.web.health import health_routes
 from shared.web.paging import from_cursor, to_cursor
 from shared.web.problems import Problem
-from shared.web.service import Service
+from shared.web.service import Life, Service
 
 
 @pytest.mark.parametrize(("status", "ready"), [("ok", 200), ("degraded", 200), ("down", 503), ("on fire", 503)])
@@ -35,9 +35,14 @@ async def test_a_process_is_ready_while_any_of_its_services_is():
 
         return Service(name=name, start=nothing, stop=nothing, health=health)
 
-    app = Litestar(health_routes([service("table", "ok"), service("ledger", "down")]))
+    life = Life()
+    app = Litestar(health_routes([service("table", "ok"), service("ledger", "down")], None, life))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
         assert (await client.get("/health/ready")).status_code == 200
+        assert (await client.get("/health")).json()["status"] == "down"
+        life.leaving = True  # it serves on what comes by open connections, and wants nothing new
+        red = await client.get("/health/ready")
+        assert (red.status_code, red.json()["status"], red.headers["retry-after"]) == (503, "leaving", "1")
         assert (await client.get("/health")).json()["status"] == "down"
 
 

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from shared.web.streams import streaming
+from shared.web.streams.frames import leaving
 from shared.web.streams.streaming import Frame, as_ndjson, as_sse, negotiate
 from tests.services.cli.processes import until_async
 
@@ -39,6 +40,8 @@ def test_two_forms():
     assert as_ndjson(commit(7)) == b'{"frame":"commit","revision":7}\n'
     assert as_sse(Frame("heartbeat", b"{}")) == b"event: heartbeat\ndata: {}\n\n"
     assert as_ndjson(Frame("heartbeat", b"{}")) == b'{"frame":"heartbeat"}\n'
+    assert as_sse(leaving(7, 250)) == b'event: leaving\nretry: 250\ndata: {"revision":7,"retry_ms":250}\n\n'
+    assert as_ndjson(leaving(None, 250)) == b'{"frame":"leaving","revision":null,"retry_ms":250}\n'
 
 
 @pytest.mark.parametrize(
@@ -151,13 +154,60 @@ async def test_a_source_that_fails(served, source):
 
 
 async def test_the_process_stops(served, source):
-    """A stop ends every stream at once and in order, and takes no new one."""
+    """A stop ends every stream at once and in order, tells its client to come back with its cursor, and takes no new one."""
     push(source, commit(1))
     async with served.stream("GET", "/stream", headers=NDJSON) as answer:
-        assert len(await lines_of(answer, 1)) == 1
-        source.streams.close()
-        await asyncio.wait_for(source.closed.wait(), 2)
-    assert (await served.get("/stream")).status_code == 503
+        lines = answer.aiter_lines()
+        assert await anext(lines) == '{"frame":"commit","revision":1}'
+        await source.streams.close()
+        last = msgspec.json.decode(await anext(lines))
+        assert [line async for line in lines] == []
+    assert last.pop("retry_ms") >= streaming.COMEBACK_MS
+    assert last == {"frame": "leaving", "revision": 1}
+    await asyncio.wait_for(source.closed.wait(), 2)
+    refused = await served.get("/stream")
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+
+
+async def test_a_client_that_takes_nothing_at_a_stop_is_told_no_revision(served, source):
+    """What was on its way to it may be lost, so the server does not say that it has it."""
+    padding = "x" * 100_000
+    push(source, *(commit(number, padding=padding) for number in range(1, 200)))  # 20 MB: more than the sockets between hold
+    async with served.stream("GET", "/stream", headers=NDJSON) as answer:
+        lines = answer.aiter_lines()
+        first = msgspec.json.decode(await anext(lines))
+        await until_async(lambda: not source.frames.qsize())
+        await source.streams.close()
+        *rest, last = [msgspec.json.decode(line) async for line in lines]
+    revisions = [frame["revision"] for frame in (first, *rest)]
+    assert revisions == list(range(1, len(revisions) + 1))
+    assert len(revisions) < 199
+    assert (last["frame"], last["revision"]) == ("leaving", None)
+
+
+class Told:
+    """A stream that writes down when its client may come back."""
+
+    def __init__(self):
+        self.retry_ms = None
+
+    def stop(self, retry_ms):
+        assert self.retry_ms is None
+        self.retry_ms = retry_ms
+
+
+async def test_comebacks_are_spread():
+    """Ten thousand streams do not come back at once, a few wait no longer than one must, and nobody longer than till a heartbeat."""
+    for count, least, most in ((1, 100, 102), (10_000, 10_000, 15_000)):
+        streams, told = streaming.Streams(), [Told() for _ in range(count)]
+        for one in told:
+            streams.begun(one)
+        await streams.close()
+        waits = [one.retry_ms for one in told]
+        assert min(waits) >= streaming.COMEBACK_MS
+        assert least <= max(waits) <= most
+        in_one_second = max(sum(start <= wait < start + 1000 for wait in waits) for start in range(100, 15_000, 1000))
+        assert in_one_second <= max(1, count // 10)
 
 
 def test_the_heartbeat_is_as_published():

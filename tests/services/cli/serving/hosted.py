@@ -11,7 +11,8 @@ from litestar.response import Stream
 
 from services.cli.console.logs import log_to
 from services.cli.serving.process import Host, listen
-from shared.web.service import CannotStart, Service
+from shared.web.health import health_routes
+from shared.web.service import CannotStart, Life, Service
 
 
 def say(word):
@@ -64,7 +65,12 @@ class Hosted:
 
             return Stream(lines())
 
-        return [finishes, stream]
+        @get("/answers")
+        async def answers() -> str:
+            """A short request."""
+            return "answered"
+
+        return [finishes, stream, answers]
 
 
 def main(trouble=""):
@@ -82,7 +88,9 @@ def main(trouble=""):
 
     late = Service(name="late", start=late_start, stop=late_stop, health=hosted.health)
     try:
-        Host(Litestar(hosted.routes()), [service], listener).run(ready=lambda: say(f"ready {port}"), after=[late])
+        life = Life()
+        app = Litestar([*hosted.routes(), *health_routes([service], None, life)])
+        Host(app, [service], listener, life).run(ready=lambda: say(f"ready {port}"), after=[late])
     except CannotStart as reason:
         say(f"cannot start: {reason}")
         sys.exit(reason.exit_code)

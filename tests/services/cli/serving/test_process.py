@@ -1,17 +1,21 @@
 """The serving process: starts in order, stops in order and in time, whatever a service does."""
 
+import json
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack, closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import httpx
 import pytest
 
-from services.cli.serving.process import listen
+from services.cli.serving.process import DRAIN_SECONDS, LINGER_SECONDS, STOP_SECONDS, listen
 from shared.web.service import CannotStart
 
 ROOT = Path(__file__).parents[4]
@@ -71,6 +75,55 @@ def test_a_signal_stops_in_order(hosted, number):
     assert answers == {"/finishes": "done", "/stream": "first\nlast\n"}
     assert process.wait() == 0
     assert time.monotonic() - began < WHOLE_STOP
+
+
+@pytest.mark.slow
+def test_a_process_that_leaves_wants_nothing_new_and_answers_what_comes(hosted):
+    """Nobody can connect any more, it is not ready, and each connection's next answer is its last and says so; then it ends."""
+    process = hosted()
+    port = int(words_until(process, "ready")[-1].split()[1])
+    with ExitStack() as kept:
+        first, second, half, waits = (kept.enter_context(closing(HTTPConnection("127.0.0.1", port, timeout=5))) for _ in range(4))
+        for connection in (first, second, half):
+            connection.request("GET", "/answers")
+            answer = connection.getresponse()
+            assert (answer.read(), answer.getheader("connection")) == (b"answered", None)
+        waits.request("GET", "/finishes")
+        words_until(process, "asked")
+        half.sock.sendall(b"GET /answers HTTP/1.1\r\nHost: ")
+        process.terminate()
+        words_until(process, "drain")
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+        first.request("GET", "/health/ready")
+        answer = first.getresponse()
+        assert (answer.status, answer.getheader("connection"), answer.getheader("retry-after")) == (503, "close", "1")
+        assert json.loads(answer.read())["status"] == "leaving"
+        second.request("GET", "/answers")
+        answer = second.getresponse()
+        assert (answer.read(), answer.getheader("connection")) == (b"answered", "close")
+        answer = waits.getresponse()
+        assert (answer.read(), answer.getheader("connection")) == (b"done", "close")
+        assert select.select([half.sock], [], [], LINGER_SECONDS + 0.2)[0] == []  # else it would be closed by now
+        half.sock.sendall(b"here\r\n\r\n")
+        assert half.sock.makefile("rb").read().endswith(b"\r\n\r\nanswered")
+        assert words_until(process, "ended") == ["stop", "late stop", "ended"]
+    assert process.wait() == 0
+
+
+@pytest.mark.slow
+def test_a_second_signal_ends_at_once(hosted):
+    """Whoever asks twice does not wait for what hangs; a signal that is only handed on, such as by `make`, is none."""
+    process = hosted("hang")
+    words_until(process, "ready")
+    process.terminate()
+    process.terminate()
+    began = time.monotonic()
+    assert words_until(process, "stop") == ["drain", "stop"]  # as after one
+    process.terminate()
+    words_until(process, "ended")
+    assert process.wait() == 0
+    assert time.monotonic() - began < DRAIN_SECONDS + STOP_SECONDS
 
 
 @pytest.mark.slow
