@@ -74,6 +74,7 @@ async def test_copies_are_added_while_tables_play(cluster):
         document = json.loads(done.stdout)
         assert (done.exit_code, document["as_wanted"]) == (0, True)
         assert document["changed"][0] == {"stream": "TABLE_0", "change": "1 copy -> 3 copies"}
+        assert document["changed"][-1] == {"stream": "SNAPSHOTS", "change": "1 copy -> 3 copies, emptied"}
         assert {tuple(stream["copies"].values()) for stream in document["streams"]} == {(3, 3)}
         assert not any(stream["behind"] for stream in document["streams"])
         checked = await asyncio.to_thread(command, cluster, "check")

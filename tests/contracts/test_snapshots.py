@@ -272,6 +272,43 @@ async def test_what_is_pushed_out_after_each_command_makes_few_chunks():
     assert len(store.aggregate(tables[0])) == 700
 
 
+class Slow:
+    """Snapshots that are kept when `go` is set, and are asked for in vain until then."""
+
+    def __init__(self, store):
+        self._snapshots = store.snapshots
+        self.go = asyncio.Event()
+        self.asked = []
+
+    async def read(self, address, part):
+        self.asked.append(address)
+        return await self._snapshots.read(address, part)
+
+    async def keep(self, address, part, data):
+        await self.go.wait()
+        await self._snapshots.keep(address, part, data)
+
+
+async def test_what_waits_to_be_written_is_still_at_hand():
+    """Pushed out and asked for again before its snapshot lies there: it is what it was, nothing is read, and the newest one is written."""
+    store, table, other = MemoryStore(), some_table(), some_table()
+    log = Watched(MemoryLog(store))
+    log.snapshots = Slow(store)
+    instance = counters(log, capacity=0)
+    for number in range(3):
+        await instance.transact(table, request(f"c{number}"), add(1))
+    await instance.transact(other, request("o"), add(1))  # pushes it out
+    assert table not in instance.cache
+    log.reads.clear()
+    log.snapshots.asked.clear()
+    assert (await instance.transact(table, request("c3"), add(1))).loaded.state == 4
+    assert (log.reads, log.snapshots.asked) == ([], [])
+    await instance.transact(other, request("p"), add(1))
+    log.snapshots.go.set()
+    await instance.drain()
+    assert snapshots.decode(store.snapshots.kept[table, STATE]).revision == 4
+
+
 async def test_a_chunk_that_is_gone_is_not_made_longer():
     """Another one lies beside it then, and its own keys are found in the log."""
     store, table = MemoryStore(), some_table()

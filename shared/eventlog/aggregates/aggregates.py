@@ -284,6 +284,8 @@ class Aggregates(Generic[S, E]):
             return self._remember(
                 self._advance(self._folding.empty(address), await self._log.read(address, until=head.sequence if head else 0))
             )
+        if head is None and (at_hand := self._books.taken_back(address)) is not None:
+            return self._remember(at_hand)
         reading = self._books.newest(address)
         kept, found = (await reading, head) if head else await asyncio.gather(reading, self._log.head(address))
         folded = None if kept is None or found is None else await self._from_snapshot(kept, found)
@@ -367,8 +369,8 @@ class Aggregates(Generic[S, E]):
         cached = self.cache.peek(address)
         if folded.last is not None and (cached is None or cached.loaded.sequence < folded.loaded.sequence):
             for pushed_out in self.cache.put(address, folded, self._size(folded, new=cached is None)):
-                if self._books is not None and pushed_out.kept < pushed_out.loaded.revision:
-                    self._books.keep(pushed_out)  # so that it costs little when it comes back
+                if self._books is not None and pushed_out.kept < pushed_out.loaded.revision - 1:
+                    self._books.keep(pushed_out)  # so that it costs little when it comes back; its newest commit is read in any case
         return folded
 
     def _size(self, folded: Folded[S, E], *, new: bool) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from itertools import islice
 from typing import Final, Generic, Protocol, TypeVar
 
 import structlog
@@ -28,7 +29,8 @@ log = structlog.get_logger()
 
 E_contra = TypeVar("E_contra", contravariant=True)
 
-WAITING: Final = 1024  # aggregates whose snapshot waits to be written; of more the oldest are left to the next deal
+WAITING: Final = 64  # aggregates whose snapshot waits to be written, 1 MB of them; of more the oldest are left to the next deal
+AT_ONCE: Final = 64  # snapshots that are written at once: some wait for their last chunk of keys to be read
 
 
 class Books(Protocol[S, E_contra]):
@@ -109,6 +111,10 @@ class ClosedBooks(Generic[S, E]):
         if self._writer is None:
             self._writer = asyncio.create_task(self._write(), name="snapshots")
 
+    def taken_back(self, address: Address) -> Folded[S, E] | None:
+        """The aggregate as long as it waits to be written: nobody needs to read what is still at hand. None where it does not wait."""
+        return self._waiting.get(address)
+
     async def drain(self) -> None:
         """Wait until what waits has been written."""
         while self._writer is not None:
@@ -138,8 +144,11 @@ class ClosedBooks(Generic[S, E]):
         try:
             while self._waiting:
                 await asyncio.sleep(0)  # whoever waits for an answer comes first
-                _, folded = self._waiting.popitem(last=False)
-                await self._write_one(folded)
+                some = list(islice(self._waiting.items(), AT_ONCE))
+                await asyncio.gather(*(self._write_one(folded) for _, folded in some))
+                for address, folded in some:
+                    if self._waiting.get(address) is folded:  # not a newer one, which waits too
+                        del self._waiting[address]
         finally:
             self._writer = None
 

@@ -7,12 +7,14 @@ msgspec alone cannot do it, since it reads no union of a number and a `Fraction`
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
+from inspect import signature
 from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 import msgspec
+from msgspec.structs import astuple
 
 R = TypeVar("R", bound=msgspec.Struct)
 
@@ -45,7 +47,7 @@ class Packing(Generic[R]):
             _classes(kind, found)
         classes = sorted(found, key=_name)
         self._numbers = {kind: number for number, kind in enumerate(classes, _FIRST)}
-        self._kinds = {number: (kind, kind.__struct_fields__) for kind, number in self._numbers.items()}
+        self._makers = {number: (_maker(kind), 1 + len(kind.__struct_fields__)) for kind, number in self._numbers.items()}
         self._shared = frozenset(shared)
         self._unpack_shared = lru_cache(maxsize=SHARED_AT_ONCE)(lambda data: self._record(_decode(data)))
         told = "\n".join(f"{_name(kind)}({', '.join(kind.__struct_fields__)})" for kind in classes)
@@ -70,7 +72,7 @@ class Packing(Generic[R]):
         if kind in _ATOMS:
             return value
         if kind is tuple:
-            return [_TUPLE, *map(self._plain, value)]
+            return [_TUPLE, *[one if type(one) in _ATOMS else self._plain(one) for one in value]]
         if kind is list:
             return [_LIST, *map(self._plain, value)]
         if kind is dict:
@@ -82,18 +84,24 @@ class Packing(Generic[R]):
         number = self._numbers.get(kind)
         if number is None:
             raise TypeError(f"{kind.__name__} is not packed")
-        plain = [number, *[self._plain(getattr(value, name)) for name in kind.__struct_fields__]]
+        plain = [number, *[one if type(one) in _ATOMS else self._plain(one) for one in astuple(value)]]
         return [_SHARED, _encode(plain)] if kind in self._shared else plain
 
     def _record(self, plain: Any) -> Any:
         if type(plain) is not list:
             return plain
-        first, *rest = plain
+        first = plain[0]
         if first == _SHARED:
-            return self._unpack_shared(rest[0])
-        values = [self._record(one) if type(one) is list else one for one in rest]
+            return self._unpack_shared(plain[1])
+        values = [self._record(one) if type(one) is list else one for one in plain]
         if first == _TUPLE:
-            return tuple(values)
+            return tuple(values[1:])
+        if first >= _FIRST:
+            make, length = self._makers[first]
+            if len(values) != length:
+                raise ValueError(first)
+            return make(*values[1:])
+        del values[0]
         if first == _SET:
             return frozenset(values)
         if first == _LIST:
@@ -102,8 +110,14 @@ class Packing(Generic[R]):
             return dict(zip(values[::2], values[1::2], strict=True))
         if first == _FRACTION:
             return Fraction(*values)
-        kind, fields = self._kinds[first]
-        return kind(**dict(zip(fields, values, strict=True)))
+        raise LookupError(first)
+
+
+def _maker(kind: type[msgspec.Struct]) -> Callable[..., msgspec.Struct]:
+    """Makes a record of its values in the order of its fields: twice as fast by place as by name, where the class allows it."""
+    if any(parameter.kind is parameter.KEYWORD_ONLY for parameter in signature(kind).parameters.values()):
+        return lambda *values: kind(**dict(zip(kind.__struct_fields__, values, strict=True)))
+    return kind
 
 
 def _name(kind: type[msgspec.Struct]) -> str:

@@ -17,6 +17,7 @@ MAX_MESSAGE_BYTES: Final = 256 * 1024  # the largest commit is some 20 KB; a bou
 DUPLICATE_WINDOW_NS: Final = 100_000_000  # the least there is: nothing carries a Nats-Msg-Id, so the window only costs memory
 MAX_SNAPSHOT_BYTES: Final = 16 * 1024  # a part has at most half of it; the rest is for growth
 SNAPSHOTS: Final = "SNAPSHOTS"  # the stream of them; a cache, so what it may forget and lose is no promise
+UNSYNCED: Final = "async"  # snapshots are not synced: the log's own syncs need the disk. NATS knows that for streams of one copy alone
 SNAPSHOT_PARTS: Final = 256 * 1024  # of all snapshots, 8 KB each at most: two gigabytes; of more the oldest go, and are folded from the log
 SNAPSHOT_AGE_NS: Final = 30 * 24 * 3600 * 1_000_000_000  # a table that nobody has touched for a month may take a moment longer
 _NAMESPACE: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")  # what fits into stream names, subjects and schema names alike
@@ -74,6 +75,7 @@ def configurations(namespace: Namespace, replicas: int, max_bytes: int | None, p
             "num_replicas": replicas,
             "duplicate_window": DUPLICATE_WINDOW_NS,
             "allow_direct": True,
+            **({"persist_mode": UNSYNCED} if replicas == 1 else {}),
         },
     ]
 

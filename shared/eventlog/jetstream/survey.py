@@ -10,6 +10,7 @@ import msgspec
 from shared.events.address import Partitions
 
 CHANGEABLE: Final = ("num_replicas", "max_bytes")  # safety and room may be changed; whatever else differs is drift
+COSTS_TIME_ONLY: Final = "persist_mode"  # of the snapshots, a cache: either way is as right
 UNLIMITED: Final = -1  # of `max_bytes`
 
 
@@ -111,7 +112,7 @@ def compared(name: str, found: Found | None, wanted: Mapping[str, Any], *, at_le
     drift = tuple(
         f"{key} is {there.get(key)!r}, must be {value!r}"
         for key, value in wanted.items()
-        if key not in CHANGEABLE and there.get(key) != value
+        if key not in (*CHANGEABLE, COSTS_TIME_ONLY) and there.get(key) != value
     )
     peers = found.cluster.replicas if found.cluster is not None else ()
     behind = tuple(peer.name for peer in peers if peer.offline or not peer.current)

@@ -13,7 +13,7 @@ import structlog
 
 from shared.eventlog.jetstream.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer
 from shared.eventlog.jetstream.streams import Namespace, configurations
-from shared.eventlog.jetstream.survey import Found, Survey, changed_in, compared, copies_in_words
+from shared.eventlog.jetstream.survey import COSTS_TIME_ONLY, Found, Survey, changed_in, compared, copies_in_words
 from shared.eventlog.port import LogError, NotPermitted, Unavailable
 from shared.events.address import FEWEST, Partitions, size_for
 
@@ -115,7 +115,12 @@ class Upkeep:
                         yield stream.name, f"made, {copies_in_words(stream.copies_wanted)}"
                     elif stream.less or (lower and stream.more):
                         changed, said = changed_in(stream, lower=lower)
-                        await self._change({**found[name].config, **changed})
+                        config = {**found[name].config, **changed}
+                        if config.get(COSTS_TIME_ONLY) and config["num_replicas"] > 1:
+                            await self._replace(wanted[name])
+                            yield stream.name, f"{said}, emptied"
+                            continue
+                        await self._change(config)
                         yield stream.name, said
         except TimeoutError:
             raise self._too_late(seconds) from None
@@ -217,6 +222,18 @@ class Upkeep:
             if refused.err_code == TAKEN and (there := await self._info(name)) is not None:
                 return there
             raise StreamDrift(f"{name}: {refused}") from refused
+
+    async def _replace(self, wanted: dict[str, Any]) -> None:
+        """Delete a stream that loses nothing by it, and make it again: how it is kept cannot be changed. Raises as `_change`."""
+        denials = self._connection.denials
+        try:
+            await self._ask(f"STREAM.DELETE.{wanted['name']}", None, CHANGE_SECONDS, lambda: self._connection.denials > denials)
+        except Unanswered as cause:
+            raise NotPermitted(f"this user may not change {wanted['name']}") from cause
+        except ApiError as refused:
+            if refused.err_code != NO_STREAM:  # an earlier try has done it
+                raise StreamDrift(f"{wanted['name']}: {refused}") from refused
+        await self._make(wanted)
 
     async def _change(self, config: dict[str, Any]) -> None:
         """One change, tried until the servers are ready for it. Raises `NotPermitted`, `StreamDrift`."""
