@@ -52,6 +52,7 @@ class TableLoad:
         self.latencies: list[float] = []
         self.authorizations: list[str] = []
         self.heard: list[bytes] = []
+        self.going: Deal | None = None
 
     async def open(self, lobby: str) -> None:
         """Three people sign up, open a table, sit down and are ready."""
@@ -75,7 +76,10 @@ class TableLoad:
 
     async def view(self, seat: int) -> dict:
         """The table as `seat` sees it."""
-        return msgspec.json.decode((await self.ask("GET", self.path, None, self.authorizations[seat]))[1])
+        status, view = await self.ask("GET", self.path, None, self.authorizations[seat])
+        if status != 200:
+            raise RuntimeError(f"{status} {view!r}")
+        return msgspec.json.decode(view)
 
     async def ask(self, method: str, path: str, body: object, headers: str) -> tuple[int, bytes]:
         """Status and body; the first bodies are kept."""
@@ -85,7 +89,9 @@ class TableLoad:
         return answer
 
     async def play(self, until: float) -> None:
-        """Move after move, deal after deal."""
+        """Move after move, deal after deal; first what is left of the deal in which it stopped before."""
+        if self.going is not None:
+            await self.deal(self.going, until)
         while time.perf_counter() < until:
             view = await self.view(0)
             if view["phase"] == "cut":  # else the next deal is being started
@@ -105,6 +111,7 @@ class TableLoad:
                 if isinstance(event, game.TalonCardOpened | game.TalonTaken):
                     deal = self.with_talon(deal, event)
                 deal = evolve(deal, event)
+            self.going = deal
 
     def followed(self, view: dict, hands: list[str]) -> Deal:
         """The deal before its first call; what lies in the talon is known, in which order is seen when it opens."""
@@ -152,7 +159,7 @@ class Again(TableLoad):
 
     async def play(self, until: float) -> None:
         while time.perf_counter() < until:
-            self.asked, self.random = 0, random.Random(self.number)
+            self.asked, self.random, self.going = 0, random.Random(self.number), None
             with suppress(HeardAll):
                 await super().play(until)
 

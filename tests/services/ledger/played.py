@@ -35,10 +35,12 @@ class PlayedTable:
         players: int = 3,
         target: int | None = 6,
         people: int | None = None,
+        began: int = BEGAN,
         **options: object,
     ) -> None:
         """Played by the lot `seed`; by the same people as other tables that are given the same `people`."""
         self._log = log
+        self._began = began
         self.draw = random.Random(seed)
         self._codec = TableCodec(KEYS)
         self.address: Address = table(new_id(bytes([partition]) + self.draw.randbytes(17), MOST))
@@ -64,8 +66,8 @@ class PlayedTable:
             return await self.open()
         if match.phase(self.pulka) == "over":
             return None
-        at = BEGAN + 1000 * (len(self.commits) + 1)
-        seat, events = drawn_events(self.pulka, self.draw, time_up=is_time_up(self.pulka.convention, BEGAN + 1000, at))
+        at = self._began + 1000 * (len(self.commits) + 1)
+        seat, events = drawn_events(self.pulka, self.draw, time_up=is_time_up(self.pulka.convention, self._began + 1000, at))
         return await self.commit("service" if seat is None else self.pulka.seats[seat], events)
 
     async def play(self, *, deals: int = 0, commits: int = 0) -> PlayedTable:
@@ -89,7 +91,7 @@ class PlayedTable:
         revision = len(self.commits) + 1
         data = encode(
             Commit(
-                aggregate=self.address.subject, revision=revision, schema=self.schema, at=BEGAN + 1000 * revision, actor=actor,
+                aggregate=self.address.subject, revision=revision, schema=self.schema, at=self._began + 1000 * revision, actor=actor,
                 command_id=f"command-{revision}", command_digest="", cause=None, correlation=None, prev_hash=self._head,
                 events=self._codec.seal(self.address, decided, self.draw.randbytes(32)),
             )
