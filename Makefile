@@ -36,9 +36,10 @@ test: lint
 simulate: setup
 	@exec $(BIN)/python -m tests.simulation $(ARGS)
 
-# Three NATS nodes under load and kill -9, twenty times, then all three at once; some five minutes.
+# Three NATS nodes under load and kill -9, twenty times, then all three at once; then while partitions grow. Some eight minutes.
 chaos: setup
-	@exec $(BIN)/python -m tests.chaos.cluster_kills $(ARGS)
+	@$(BIN)/python -m tests.chaos.cluster_kills $(ARGS)
+	@exec $(BIN)/python -m tests.chaos.growing_kills
 
 bench: setup
 	@exec $(BIN)/python deploy/benchmarks/bench.py
