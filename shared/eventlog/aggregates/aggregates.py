@@ -382,6 +382,8 @@ class Aggregates(Generic[S, E]):
 
     def _forget(self, address: Address) -> None:
         self.cache.pop(address)
+        if self._books is not None:
+            self._books.forget(address)
 
 
 def _is_behind(folded: Folded[S, E], head: Stored | None) -> bool:

@@ -115,6 +115,10 @@ class ClosedBooks(Generic[S, E]):
         """The aggregate as long as it waits to be written: nobody needs to read what is still at hand. None where it does not wait."""
         return self._waiting.get(address)
 
+    def forget(self, address: Address) -> None:
+        """Write nothing of it that waits: it is not to be believed any more."""
+        self._waiting.pop(address, None)
+
     async def drain(self) -> None:
         """Wait until what waits has been written."""
         while self._writer is not None:
@@ -145,10 +149,12 @@ class ClosedBooks(Generic[S, E]):
             while self._waiting:
                 await asyncio.sleep(0)  # whoever waits for an answer comes first
                 some = list(islice(self._waiting.items(), AT_ONCE))
-                await asyncio.gather(*(self._write_one(folded) for _, folded in some))
-                for address, folded in some:
-                    if self._waiting.get(address) is folded:  # not a newer one, which waits too
-                        del self._waiting[address]
+                try:
+                    await asyncio.gather(*(self._write_one(folded) for _, folded in some))
+                finally:
+                    for address, folded in some:
+                        if self._waiting.get(address) is folded:  # not a newer one, which waits too
+                            del self._waiting[address]
         finally:
             self._writer = None
 
