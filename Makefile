@@ -5,7 +5,7 @@ RUN_ARGS ?=
 DEMO_ARGS ?= --players 3 --convention sochi --target 4
 TEST_ARGS ?=
 
-.PHONY: setup run demo check test lint bench simulate chaos
+.PHONY: setup run demo check test lint bench simulate chaos restarts
 
 setup:
 	@./deploy/set-up/venv.sh
@@ -40,6 +40,10 @@ simulate: setup
 chaos: setup
 	@$(BIN)/python -m tests.chaos.cluster_kills $(ARGS)
 	@exec $(BIN)/python -m tests.chaos.growing_kills
+
+# Two instances restarted in turn while tables are played: ARGS="--tables 256 --rounds 10".
+restarts: setup
+	@exec $(BIN)/python -m tests.journeys.restarts $(ARGS)
 
 bench: setup
 	@exec $(BIN)/python deploy/benchmarks/bench.py

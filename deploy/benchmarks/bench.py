@@ -32,6 +32,7 @@ BENCHMARKS = (
     "bench_audit",
     "bench_versions",
     "bench_takeover",
+    "bench_going_away",
     "bench_clocks",
     "bench_keeping",
     "bench_ratings",

@@ -83,7 +83,7 @@ class _Run:
         cache_figures.show("tables", tables.cache)
         next_deals = self._next_deals = NextDeals(tables, now_ms)
         outages = Outages()
-        reader = Reader(tables, PublicCodec(keys), now_ms, outages.credit)
+        reader = Reader(tables, PublicCodec(keys), now_ms, outages.credit, next_deals.looked_at)
         openings = Openings(tables, now_ms, next_deals.after)
         schema = schema_of(openings, settings.namespace)
         self._openings = Projector(self._log, openings, self._log.partitions.lobby_streams, settings.postgres_dsn, schema)

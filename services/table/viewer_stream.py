@@ -176,9 +176,11 @@ class Reader:
         redaction: PublicCodec,
         clock: Callable[[], int],
         credit: Callable[[str, int], int] = lambda _table_id, _since: 0,  # for outages since then; none where no clock runs
+        looked_at: Callable[[Loaded[Table]], None] = lambda _loaded: None,  # told of each table that somebody looks at
     ) -> None:
         self._tables = tables
         self._frames = Frames(tables, redaction, clock, credit)
+        self._looked_at = looked_at
         self.feeds = Feeds(self._frames)
 
     async def now(self, table_id: str, caller: Caller | None) -> dict[str, Any]:
@@ -240,6 +242,7 @@ class Reader:
             raise Problem(404, "no_such_table", f"There is no table {table_id}.")
         if loaded.state.archived:
             raise refusal(ARCHIVED, None)
+        self._looked_at(loaded)
         return loaded
 
 
