@@ -34,6 +34,7 @@ BENCHMARKS = (
     "bench_takeover",
     "bench_going_away",
     "bench_clocks",
+    "bench_bots",
     "bench_keeping",
     "bench_ratings",
 )

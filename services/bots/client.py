@@ -55,8 +55,17 @@ class Api:
     Raises `ApiProblem` for everything the API refuses and `ApiUnreachable` when nobody answers within `patience` seconds.
     """
 
-    def __init__(self, http: httpx.AsyncClient, token: str = "", player: str = "", patience: float = _PATIENCE) -> None:
+    def __init__(
+        self,
+        http: httpx.AsyncClient,
+        token: str = "",
+        player: str = "",
+        patience: float = _PATIENCE,
+        tables: httpx.AsyncClient | None = None,
+    ) -> None:
+        """`tables`: the client of the tables, where these are not where the lobby is."""
         self._http = http
+        self._tables = tables or http
         self._patience = patience
         self.token = token
         self.player = player
@@ -84,11 +93,13 @@ class Api:
         seen: dict[str, Any] = await self.get(f"/v1/tables/{table}")
         return seen
 
-    async def move(self, table: str, move: dict[str, Any], revision: int | None) -> int:
-        """Make a move in the turn seen at `revision`, or whoever's turn it is; the revision of its commit. A turn that is over gives 412, a
-        refusal 409.
+    async def move(self, table: str, move: dict[str, Any], revision: int | None, key: str = "") -> int:
+        """Make a move in the turn seen at `revision`, or whoever's turn it is, under `key` or one of its own; the revision of its commit. A
+        turn that is over gives 412, a refusal 409.
         """
         seen = {} if revision is None else {"If-Match": f'"{revision}"'}
+        if key:
+            seen["Idempotency-Key"] = key
         answer = await self.post(f"/v1/tables/{table}/moves", move, seen)
         return int(answer["revision"])
 
@@ -97,27 +108,32 @@ class Api:
         return await self._ask("GET", path, None, {"Accept": accept})
 
     async def post(self, path: str, body: dict[str, Any] | None, headers: dict[str, str] | None = None) -> Any:
-        """The decoded answer to a POST under a key of its own."""
+        """The decoded answer to a POST under a key of its own, unless `headers` have one."""
+        return await self.send("POST", path, body, headers)
+
+    async def send(self, method: str, path: str, body: dict[str, Any] | None, headers: dict[str, str] | None = None) -> Any:
+        """The same by another method."""
         content = None if body is None else msgspec.json.encode(body)
         told = {"Idempotency-Key": uuid.uuid4().hex, **(headers or {})}
         if content is not None:
             told["Content-Type"] = "application/json"
-        return await self._ask("POST", path, content, told)
+        return await self._ask(method, path, content, told)
 
     async def _ask(self, method: str, path: str, content: bytes | None, headers: dict[str, str]) -> Any:
         loop = asyncio.get_running_loop()
+        http = self._tables if path.startswith("/v1/tables/") else self._http
         until, wait = loop.time() + self._patience, _FIRST_WAIT
         while True:
             try:
-                answer = await self._http.request(method, path, content=content, headers=self._signed(headers))
+                answer = await http.request(method, path, content=content, headers=self._signed(headers))
             except httpx.TransportError as wrong:
-                failure = ApiUnreachable(f"{self._http.base_url} does not answer ({why_unanswered(wrong)})")
+                failure = ApiUnreachable(f"{http.base_url} does not answer ({why_unanswered(wrong)})")
             else:
                 if answer.status_code < 400:
                     return msgspec.json.decode(answer.content) if answer.content else None
                 if answer.status_code not in _AWAY:
                     raise _problem(answer)
-                failure = ApiUnreachable(f"{self._http.base_url} answers {answer.status_code} {_problem(answer).code}")
+                failure = ApiUnreachable(f"{http.base_url} answers {answer.status_code} {_problem(answer).code}")
             if loop.time() + wait > until:
                 raise failure
             await asyncio.sleep(wait)
@@ -131,15 +147,15 @@ class Api:
         while True:
             problem: ApiUnreachable | None = None
             try:
-                request = self._http.build_request(
+                request = self._tables.build_request(
                     "GET", f"/v1/tables/{table}/events", params={"after": after}, headers=self._signed({"Accept": NDJSON}), timeout=timeout
                 )
-                async with contextlib.aclosing(await self._http.send(request, stream=True)) as answer:
+                async with contextlib.aclosing(await self._tables.send(request, stream=True)) as answer:
                     if answer.status_code >= 400:
                         await answer.aread()
                         if answer.status_code not in _AWAY:
                             raise _problem(answer)
-                        problem = ApiUnreachable(f"{self._http.base_url} answers {answer.status_code} {_problem(answer).code}")
+                        problem = ApiUnreachable(f"{self._tables.base_url} answers {answer.status_code} {_problem(answer).code}")
                     else:
                         async for frame in _frames_of(answer):
                             until, wait = loop.time() + self._patience, _FIRST_WAIT
@@ -152,7 +168,7 @@ class Api:
                             if frame.kind == "over":
                                 return
             except httpx.TransportError as wrong:
-                problem = ApiUnreachable(f"{self._http.base_url} does not answer ({why_unanswered(wrong)})")
+                problem = ApiUnreachable(f"{self._tables.base_url} does not answer ({why_unanswered(wrong)})")
             if loop.time() + wait > until:
                 raise problem or ApiUnreachable("the stream ends again and again")
             await asyncio.sleep(wait)

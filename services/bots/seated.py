@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import random
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
 import structlog
 
 from services.bots.attention import calls
@@ -24,12 +26,16 @@ log = structlog.get_logger("bots")
 
 
 class Seated:
-    """One seat of one table, played to the end by `play`. `watch` is told every commit frame's data, in order."""
+    """One seat of one table, played to the end by `play`. `watch` is told every commit frame's data, in order.
 
-    def __init__(self, api: Api, table: str, generator: random.Random, watch: Callable[[dict[str, Any]], None] | None = None) -> None:
+    What it does follows from `seed`, the revision at which it looked and what the stream told, and so does the key under which it does
+    it: two that play one seat, each from the table's first commit, do the same once.
+    """
+
+    def __init__(self, api: Api, table: str, seed: str, watch: Callable[[dict[str, Any]], None] | None = None) -> None:
         self._api = api
         self._table = table
-        self._generator = generator
+        self._seed = seed
         self._watch = watch
         self._memory = Memory()
         self._seat: int | None = None
@@ -78,7 +84,7 @@ class Seated:
         """Point out what the other side did wrong; somebody else may have been faster, or it is too late: then nothing happens."""
         for move in calls(commit["events"], self._memory, self._seat) if self._seat is not None else ():
             try:
-                await self._api.move(self._table, move, None)
+                await self._move(move, None, commit["revision"])
             except ApiProblem as problem:
                 if problem.status not in _LOOK_AGAIN:
                     raise
@@ -98,17 +104,18 @@ class Seated:
         for wanted, move in ((asked, {"type": "answer", "accept": True}), (waited_for, {"type": "ready"})):
             if wanted:
                 with contextlib.suppress(ApiProblem):  # somebody has refused meanwhile, or it was agreed
-                    await self._api.move(self._table, move, view["revision"])
+                    await self._move(move, view["revision"], view["revision"])
 
     async def _act(self) -> None:
         """Move until it is done or the turn is another's; the commit comes back by the stream and shows what is next."""
         attempts = 0
         while self._turn is not None:
             view = self._turn
-            move = choose(view, self._generator, self._memory) if attempts < _ATTEMPTS - 1 else dict(view["legal"][0])
+            chance = random.Random(f"{self._seed} {view['revision']} {attempts}")  # noqa: S311 - a game
+            move = choose(view, chance, self._memory) if attempts < _ATTEMPTS - 1 else dict(view["legal"][0])
             attempts += 1
             try:
-                await self._api.move(self._table, move, view["revision"])
+                await self._move(move, view["revision"], view["revision"])
             except ApiProblem as problem:
                 if problem.status not in _LOOK_AGAIN:
                     raise
@@ -118,3 +125,8 @@ class Seated:
                     self._turn = None
             else:
                 self._turn = None
+
+    async def _move(self, move: dict[str, Any], seen: int | None, at: int) -> None:
+        """Make a move as seen at a revision; the same move `at` the same revision has the same key."""
+        told = f"{self._api.player} {at} ".encode() + msgspec.json.encode(move, order="sorted")
+        await self._api.move(self._table, move, seen, f"bot-{hashlib.sha256(told).hexdigest()[:40]}")

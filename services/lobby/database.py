@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import asyncpg
@@ -56,6 +58,13 @@ class Database:
             async with self._opened().acquire() as connection:
                 rows: list[Any] = await connection.fetch(statement, *values)
                 return rows
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Any]:
+        """A connection for several statements, which share the deadline."""
+        async with asyncio.timeout(PATIENCE):
+            async with self._opened().acquire() as connection:
+                yield connection
 
     async def answers(self) -> bool:
         """Whether Postgres answers now."""

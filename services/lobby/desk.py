@@ -10,6 +10,7 @@ from services.lobby.players import Players
 from services.lobby.queries import Reads
 from services.lobby.tables import Tables
 from shared.eventlog.port import EventLog
+from shared.leases.port import LeaseStore
 from shared.projections.core.at_least import AtLeast
 from shared.web.auth import Tokens
 from shared.web.problems import unavailable
@@ -24,6 +25,7 @@ class Desk(msgspec.Struct, frozen=True):
     reads: Reads
     at_least: AtLeast
     tokens: Tokens
+    bot_leases: LeaseStore
     clock: Callable[[], int]
 
     def require_log(self) -> None:

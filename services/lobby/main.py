@@ -7,6 +7,8 @@ from typing import Any
 from litestar import Router
 
 from services.lobby.api import name_route, player_routes
+from services.lobby.bot_host_api import bot_routes, host_only, lease_routes
+from services.lobby.bot_leases import BotLeases
 from services.lobby.database import Database
 from services.lobby.desk import Desk
 from services.lobby.erasure_api import erasure_routes
@@ -37,7 +39,8 @@ def create(settings: Settings) -> Service:
     """The lobby; it opens nothing before its start. Raises `CannotStart` when master keys or token keys are missing."""
     lobby = Lobby(settings)
     tables = Router("/", route_handlers=[*table_routes(lobby.desk), *seat_routes(lobby.desk)], dependencies={"order": orders(lobby.desk)})
-    routes = [*player_routes(lobby.desk), name_route(lobby.desk), *erasure_routes(lobby.desk), tables]
+    bots = Router("/", route_handlers=[*lease_routes(lobby.desk), *bot_routes(lobby.desk)], dependencies={"host": host_only()})
+    routes = [*player_routes(lobby.desk), name_route(lobby.desk), *erasure_routes(lobby.desk), tables, bots]
     return Service(name="lobby", routes=routes, start=lobby.start, stop=lobby.stop, health=lobby.health)
 
 
@@ -60,11 +63,12 @@ class Lobby:
         settings, rows = self._settings, LobbyRows()
         schema = schema_of(rows, settings.namespace)
         vault = Vault(self._database, self._keys, settings.namespace)
+        leases = BotLeases(self._database, settings.namespace)
         await postgres_started(settings)
         event_log = self._log = await connected_log(settings, "pulka lobby")
         self._projector = Projector(event_log, rows, event_log.partitions.lobby_streams, settings.postgres_dsn, schema)
         try:
-            await self._database.open(vault.ddl)
+            await self._database.open(vault.ddl + leases.ddl)
             await self._projector.start()
         except RefusedToRun as refused:
             raise CannotStart(f"the lobby refuses to run: {refused.reason}: {refused}") from refused
@@ -78,7 +82,7 @@ class Lobby:
         reads = Reads(self._database, vault, players, schema)
         self._erasures = Erasures(event_log, vault, reads, self._projector.at_least)
         await self._erasures.start()
-        self._desk = Desk(event_log, players, tables, reads, self._projector.at_least, self._tokens, now_ms)
+        self._desk = Desk(event_log, players, tables, reads, self._projector.at_least, self._tokens, leases, now_ms)
 
     def desk(self) -> Desk:
         """What the handlers work with; raises 503 before the start and after the stop."""

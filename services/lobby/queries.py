@@ -41,6 +41,27 @@ class Listed(msgspec.Struct, frozen=True):
     progress: str | None
 
 
+class BotSeat(msgspec.Struct, frozen=True):
+    """A seat that is kept for bots and that one has taken; `ready`: they have said so."""
+
+    table: str
+    seat: int
+    player: str
+    ready: bool
+
+
+class Seats(msgspec.Struct, frozen=True):
+    """Of a table's row what says who sits there."""
+
+    players: int
+    bots: int
+    seats: tuple[str | None, ...]
+    ready: tuple[bool, ...]
+
+
+_decode_seats = msgspec.json.Decoder(Seats).decode
+
+
 class Reads:
     """Queries. Raises what Postgres raises when it is away, but for names."""
 
@@ -61,6 +82,27 @@ class Reads:
             *values,
         )
         return [Listed(decode_state(row["state"]), row["status"]) for row in rows]
+
+    async def bot_seats(self, after: str, limit: int) -> tuple[list[BotSeat], str | None]:
+        """Seats that bots have at tables that wait or play, among the `limit` tables whose ids come after `after`; and the last of these,
+        `None` when there are no more.
+        """
+        rows = await self._database.fetch(
+            f"""
+            SELECT t.table_id, t.state FROM "{self._schema}".tables t LEFT JOIN "{self._schema}".progress p USING (table_id)
+            WHERE t.table_id > $1 AND (p.status = 'playing' OR (p.table_id IS NULL AND t.status IN ('open', 'full', 'starting')))
+            ORDER BY t.table_id LIMIT {limit}
+            """,  # noqa: S608 - our own schema's name, a number
+            after,
+        )
+        found: list[BotSeat] = []
+        for row in rows:
+            table = _decode_seats(row["state"])
+            for seat in range(table.players - table.bots, table.players):
+                player = table.seats[seat]
+                if player is not None:
+                    found.append(BotSeat(row["table_id"], seat, player, table.ready[seat]))
+        return found, rows[-1]["table_id"] if len(rows) == limit else None
 
     async def as_of(self) -> int:
         """The time of the newest commit in the rows, milliseconds since 1970; 0 when there is none."""

@@ -30,7 +30,7 @@ READ: Final = "read"  # see what the player may see
 OPERATE: Final = "operate"  # correct, annul, erase; never handed out over HTTP
 OPERATOR: Final = "operator:"  # what the subject of an operator's token begins with; no player id looks like it
 BOT: Final = "bot"  # the account is a built-in player's; takes only seats that a table keeps for bots
-HOST: Final = "host"  # sign up bots; never handed out over HTTP
+HOST: Final = "host"  # sign up bots, get tokens for bots, share out their seats; never handed out over HTTP
 SCOPES: Final = frozenset({PLAY, READ, OPERATE, BOT, HOST})
 
 LIFETIME: Final = 365 * 24 * 3600  # seconds; an account without a password lives as long as its token, and anybody may ask for a fresh one
@@ -46,7 +46,8 @@ _CHECKS: Final[Any] = {
 }
 _Loaded = TypeVar("_Loaded")
 _header: Final = msgspec.json.Decoder(TokenHeader).decode
-_BOT_HOST: Final = "bot-host"  # subject of the host's own token; no player id looks like it
+BOT_HOST: Final = "bot-host"  # subject of a host's own token; no player id looks like it
+DAY: Final = 24 * 3600  # seconds: a host beside the lobby, in one process with it, makes its token anew twice a day
 
 
 class Caller(msgspec.Struct, frozen=True):
@@ -111,7 +112,7 @@ def verifying(settings: Settings) -> Tokens:
 
 
 def issuing(settings: Settings) -> Issuer:
-    """What makes tokens with the private key that `settings` name: the lobby's, the bot host's and the operator's.
+    """What makes tokens with the private key that `settings` name: the lobby's and the operator's.
 
     Raises `CannotStart` without it, and when the public keys, where there are any, do not have its public half: nobody would take its
     tokens.
@@ -149,9 +150,9 @@ class Issuer:
         claims = {"iss": _ISSUER, "sub": player, "scope": " ".join(sorted(scopes)), "iat": now, "exp": now + lifetime, "jti": token_id}
         return self.signer.sign(claims)
 
-    def issue_host(self, now: int) -> str:
-        """The bot host's own token, with which it signs up its players; whoever holds the private key may be a host."""
-        return self.issue(_BOT_HOST, (HOST,), now, lifetime=24 * 3600)  # a day: made anew at each start, and when it is refused
+    def issue_host(self, now: int, lifetime: int = DAY, token_id: str = "") -> str:
+        """A bot host's own token, with which it asks the lobby for all that it needs; whoever holds the private key may make one."""
+        return self.issue(BOT_HOST, (HOST,), now, lifetime, token_id)
 
     def issue_operator(self, name: str, now: int, lifetime: int, token_id: str) -> str:
         """A token of the operator called `name`: for `operate` and nothing else; whoever holds the private key may make one."""

@@ -43,6 +43,7 @@ TITLES: Final[Mapping[str, str]] = {
     "not_found": "There is nothing here",
     "no_such_table": "There is no such table",
     "no_such_player": "There is no such player",
+    "not_a_bot": "Not a built-in player",
     "method_not_allowed": "Not possible here with this method",
     "not_acceptable": "None of the accepted forms is available",
     "stale_revision": "The turn has moved on",

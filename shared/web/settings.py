@@ -31,7 +31,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         str,
         Meta(
             pattern="^(https?://.+)?$",
-            description="The lobby's base URL, where the ledger asks for names; empty: its own process, or none where no lobby runs in it",
+            description="The lobby's base URL, where the ledger asks for names, `serve bots` for all; empty: the same process, or none",
         ),
     ] = ""
     namespace: Annotated[
@@ -56,7 +56,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     master_keys_file: Annotated[str, Meta(description="Lines id:64 hex digits; the first seals, all open; empty: HOME/keys")] = ""
     token_key_file: Annotated[
         str,
-        Meta(description="Private key of tokens, lines id:64 hex digits, the first signs; only for lobby and bots; empty: HOME/keys"),
+        Meta(description="Private key of tokens, lines id:64 hex digits, the first signs; only for the lobby; empty: HOME/keys"),
     ] = ""
     token_public_keys_file: Annotated[
         str, Meta(description="Public keys of tokens, by which every service verifies them; empty: HOME/keys")
@@ -74,6 +74,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             description="Megabytes of tables kept in memory by a table service; 0: an eighth of the machine's, at most 1024",
         ),
     ] = 0
+    table_url: Annotated[
+        str,
+        Meta(
+            pattern="^(https?://.+)?$",
+            description="The tables' base URL, where `serve bots` plays; empty: that of PULKA_LOBBY_URL, where both are at one address",
+        ),
+    ] = ""
+    bot_token_file: Annotated[
+        str,
+        Meta(description="Token by which `serve bots` is known to the lobby, of `pulka token --scope host`; empty: HOME/keys/bot_token"),
+    ] = ""
+    bot_seats: Annotated[
+        int, Meta(ge=1, le=100_000, description="Most seats that one bot host plays at a time; the others wait, or another host plays them")
+    ] = 400  # each is a stream: two open files where the tables are in the same process, and 1,024 are usual
     bots: Annotated[bool, Meta(description="Whether `pulka up` and `serve all` fill the seats that a table asks bots for")] = True
 
     @property

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import random
 import subprocess
 import sys
 from contextlib import aclosing
@@ -83,8 +82,8 @@ class Load:
             for place, api in enumerate(seats):
                 await api.sit(table, place)
             async with asyncio.TaskGroup() as group:
-                generators = [random.Random(f"{number} {played} {place}") for place in range(3)]
-                players = [group.create_task(Seated(api, table, one).play()) for api, one in zip(seats, generators, strict=True)]
+                seeds = [f"{number} {played} {place}" for place in range(3)]
+                players = [group.create_task(Seated(api, table, seed).play()) for api, seed in zip(seats, seeds, strict=True)]
                 for api in seats:
                     await api.ready(table)
             assert players[0].result()["status"] == "over"

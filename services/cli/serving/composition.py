@@ -13,7 +13,8 @@ from services.cli.serving.process import Companion, Host
 from services.ledger import main as ledger
 from services.lobby import main as lobby
 from services.table import main as table
-from shared.web.application import build
+from shared.web.application import build, now_ms
+from shared.web.auth import DAY, issuing
 from shared.web.service import CannotStart, Life, ServersUnreachable, Service
 from shared.web.settings import Settings, masked, variable
 
@@ -34,9 +35,31 @@ def serve(
     if not settings.lobby_url and {"lobby", "ledger"} <= set(names):
         settings = msgspec.structs.replace(settings, lobby_url=settings.url)  # the ledger's pages ask the lobby beside it
     services = [SERVICES[name](settings) for name in names]
-    after = [bots.create(settings)] if settings.bots and set(names) == set(SERVICES) else []
+    after = [_bots_beside(settings)] if settings.bots and set(names) == set(SERVICES) else []
     life = Life()
-    Host(build(services, settings, life), services, listener, life).run(ready=ready, after=after, beside=beside)
+    Host(build([*services, *after], settings, life), services, listener, life).run(ready=ready, after=after, beside=beside)
+
+
+def serve_bots(settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
+    """Run a bot host alone, for a lobby and tables elsewhere; `listener` answers for its health and figures. Raises `CannotStart`."""
+    host = bots.create(settings)
+    life = Life()
+    Host(build([host], settings, life), [host], listener, life).run(ready=ready)
+
+
+def _bots_beside(settings: Settings) -> Service:
+    """The bot host of a process that has the lobby and the tables, and so the key by which the host's own token is made."""
+    issuer = issuing(settings)
+    made, until = "", 0
+
+    def token() -> str:
+        nonlocal made, until
+        now = now_ms() // 1000
+        if now >= until:
+            made, until = issuer.issue_host(now), now + DAY // 2
+        return made
+
+    return bots.create(msgspec.structs.replace(settings, lobby_url=settings.url, table_url=""), token)
 
 
 def require_servers(settings: Settings) -> None:

@@ -151,7 +151,7 @@ async def _play_one(http: httpx.AsyncClient, terms: dict[str, Any], seed: str, p
     progress = Progress(prefix, names)
     async with asyncio.TaskGroup() as group:
         players = [
-            group.create_task(Seated(api, table, random.Random(f"{seed} {seat}"), progress.told if seat == 0 else None).play())  # noqa: S311 - a game
+            group.create_task(Seated(api, table, f"{seed} {seat}", progress.told if seat == 0 else None).play())
             for seat, api in enumerate(seats)
         ]
         for api in seats:

@@ -1,7 +1,8 @@
 """The process that serves: mounts services under one app and one port, runs their lives, and stops in order.
 
-Order of a stop: not ready any more, no new connection, each answer is its connection's last; streams end and tell their clients to go
-elsewhere (`drain`), kept connections stay open a little for requests that are on their way, requests in flight finish, services stop.
+Order of a stop: what uses the port itself says good-bye. Not ready any more, no new connection, each answer is its connection's last;
+streams end and tell their clients to go elsewhere (`drain`), kept connections stay open a little for requests that are on their way,
+requests in flight finish, services stop.
 What the caller started before (embedded servers) ends after. The limits below add up to less than three of the five seconds. A second
 signal ends all of it at once.
 """
@@ -31,6 +32,7 @@ DRAIN_SECONDS = 0.5  # streams end at once, ten thousand in less than this
 LINGER_SECONDS = 0.4  # a kept connection without a request; whoever has one to send meanwhile learns with the answer to go elsewhere
 LOOK_SECONDS = 0.02  # between two looks whether all have gone; uvicorn tells nobody
 HANDED_ON_SECONDS = 0.3  # `make`, shells and supervisors may send the signal that the whole group has got once more
+AFTER_SECONDS = 0.15  # what uses our own port says good-bye while it answers: bots give their seats to other hosts
 REQUESTS_SECONDS = 1  # a move takes milliseconds, `at_least` and `ready` wait 2 s and are cut; whole seconds, as uvicorn wants
 STOP_SECONDS = 1.0  # connections closed, leases given back
 UVICORN_SECONDS = 0.3  # its main loop and its shutdown each sleep for a tenth of a second
@@ -102,6 +104,7 @@ class Host:
             settle_memory()
             await asyncio.wait({serving})
         finally:
+            await _all_within(AFTER_SECONDS, [(service.name, service.drain()) for service in after if service in begun])
             self._life.leaving = True
             self._server.leave()
             drains = [(service.name, service.drain()) for service in begun]

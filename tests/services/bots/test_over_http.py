@@ -1,7 +1,6 @@
 """Built-in players and the bot host against real services: everything they do goes through HTTP."""
 
 import asyncio
-import random
 import time
 
 import pytest
@@ -9,7 +8,6 @@ from litestar import Litestar, get
 from litestar.params import FromPath, FromQuery
 from litestar.response import Stream
 
-from services.bots import main
 from services.bots.client import Api, ApiProblem, ApiUnreachable, connect
 from services.bots.seated import Seated
 from shared.web.streams.frames import Frame, as_ndjson, leaving
@@ -38,7 +36,7 @@ async def play(apis, table, watches):
     """All seats to the end of the pulka; their last views."""
     async with asyncio.TaskGroup() as group:
         seats = [
-            group.create_task(Seated(api, table, random.Random(number), watch).play())
+            group.create_task(Seated(api, table, str(number), watch).play())
             for number, (api, watch) in enumerate(zip(apis, watches, strict=True))
         ]
         for api in apis:
@@ -133,7 +131,7 @@ async def test_a_stream_whose_instance_leaves_goes_on_elsewhere():
 @pytest.mark.parametrize(("players", "target"), [(2, 2), (3, 2), (5, 1)])
 async def test_the_bot_host_fills_the_table_and_plays(club, http, players, target):
     """Somebody alone opens a private table of any size with bots; they sit down, are ready, and play it to the end."""
-    service = main.create(club.settings)
+    service = club.host()
     await service.start()
     table, apis = await club.open(http, 1, convention="sochi", players=players, target=target, bots=players - 1, visibility="private")
     watch = Watch()
@@ -146,7 +144,7 @@ async def test_the_bot_host_fills_the_table_and_plays(club, http, players, targe
 
 async def test_a_restarted_host_finds_its_seats(club, http):
     """A host that is stopped in mid-deal is gone within a second; the next one takes the same seats and plays on."""
-    hosts = [main.create(club.settings)]
+    hosts = [club.host()]
     await hosts[0].start()
     table, apis = await club.open(http, 1, convention="sochi", players=3, target=2, bots=2)
     reached = asyncio.Event()
@@ -157,7 +155,7 @@ async def test_a_restarted_host_finds_its_seats(club, http):
     await hosts[0].drain()
     await hosts[0].stop()
     assert time.monotonic() - began < 1.0
-    hosts.append(main.create(club.settings))
+    hosts.append(club.host())
     await hosts[1].start()
     views = await playing
     await hosts[1].stop()

@@ -21,8 +21,15 @@ def test_variables_are_read_by_their_type():
 
 def test_every_field_has_its_variable():
     """A value given for any setting arrives at that setting and at no other."""
-    samples = {"nats_durable": "yes", "bots": "no", "port": "1", "log_level": "error", "lobby_url": "http://lobby"}
-    samples |= {"partitions": "16", "partitions_used": "8", "replicas": "3", "stream_bytes": "1024", "cache_mb": "64"}
+    samples = {
+        "nats_durable": "yes",
+        "bots": "no",
+        "port": "1",
+        "log_level": "error",
+        "lobby_url": "http://lobby",
+        "table_url": "http://table",
+    }
+    samples |= {"partitions": "16", "partitions_used": "8", "replicas": "3", "stream_bytes": "1024", "cache_mb": "64", "bot_seats": "5"}
     for field in msgspec.structs.fields(Settings):
         read = read_settings({variable(field.name): samples.get(field.name, "x")})
         changed = [name for name in Settings.__struct_fields__ if getattr(read, name) != getattr(Settings(), name)]

@@ -1,4 +1,4 @@
-"""`pulka token`: an operator's token by whoever has the private key, and by nobody else."""
+"""`pulka token`: an operator's or a bot host's token by whoever has the private key, and by nobody else."""
 
 from __future__ import annotations
 
@@ -86,7 +86,17 @@ def test_bad_usage(options):
     assert answer.exit_code == 2
 
 
-@pytest.mark.parametrize("scope", ["play", "host", "bot", "read", ""])
+def test_a_host_s_token_is_for_a_host_and_nothing_else(keys, tmp_path):
+    """`pulka serve bots` is known to the lobby by it; it neither plays nor operates, and has no name of its own."""
+    answer = CliRunner().invoke(token, ["--scope", "host", "--days", "30", "--home", str(tmp_path / "home"), "--json"])
+    told, now = msgspec.json.decode(answer.stdout), int(time.time())
+    caller = keys.verify(told["token"], now)
+    assert (caller.player, caller.scopes, told["author"]) == ("bot-host", {"host"}, "bot-host")
+    assert not caller.is_operator
+    assert 30 * 24 * 3600 - 60 < caller.expires - now <= 30 * 24 * 3600
+
+
+@pytest.mark.parametrize("scope", ["play", "bot", "read", ""])
 def test_no_other_scope_is_given(scope):
-    """Who plays signs up, and hosts make their own."""
+    """Who plays signs up, and a bot host gets its players' from the lobby."""
     assert isinstance(CliRunner().invoke(token, ["--scope", scope], standalone_mode=False).exception, click.BadParameter)

@@ -81,7 +81,7 @@ def test_up_is_ready_stops_in_time_and_goes_on(home, up):
     assert ready["pids"]["pulka"] == process.pid
     health = httpx.get(f"{ready['url']}/health").json()
     assert health["status"] == "ok"
-    assert set(health["services"]) == {"lobby", "table", "ledger"}
+    assert set(health["services"]) == {"lobby", "table", "ledger", "bots"}
     player, token = sign_up(ready["url"])
     began = time.monotonic()
     process.terminate()
