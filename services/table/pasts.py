@@ -48,7 +48,7 @@ class Pasts:
 
     def __init__(self, tables: Tables, capacity: int = CAPACITY) -> None:
         self._tables = tables
-        self._cache: Cache[tuple[str, int], Past] = Cache(capacity)
+        self.cache: Cache[tuple[str, int], Past] = Cache(capacity)
         self._revisions: dict[str, set[int]] = {}  # of each table in the cache
         self._folding = asyncio.Lock()  # one history at a time, so that the next who asks for the same one finds it folded
         self._turn = asyncio.Lock()
@@ -117,15 +117,16 @@ class Pasts:
     def _remembered(self, table_id: str, fits: Fits) -> Past | None:
         """The last state at hand that fits."""
         for revision in sorted(self._revisions.get(table_id, ()), reverse=True):
-            past = self._cache.peek((table_id, revision))
+            past = self.cache.peek((table_id, revision))
             if past is not None and fits(past.table):
-                return self._cache.get((table_id, revision))
+                return self.cache.get((table_id, revision))
+        self.cache.misses += 1
         return None
 
     def _remember(self, past: Past) -> None:
         of = past.table
         self._revisions.setdefault(of.pulka.table_id, set()).add(of.revision)
-        for gone in self._cache.put((of.pulka.table_id, of.revision), past, size_of(past, (Convention,))):
+        for gone in self.cache.put((of.pulka.table_id, of.revision), past, size_of(past, (Convention,))):
             left = self._revisions[gone.table.pulka.table_id]
             left.discard(gone.table.revision)
             if not left:

@@ -182,6 +182,7 @@ class Reader:
         self._frames = Frames(tables, redaction, clock, credit)
         self._looked_at = looked_at
         self.feeds = Feeds(self._frames)
+        self.pasts = self._frames.pasts
 
     async def now(self, table_id: str, caller: Caller | None) -> dict[str, Any]:
         """The table's view. Raises 404 `no_such_table`, 410 `archived`, 401 or 403."""

@@ -181,9 +181,9 @@ async def test_what_is_remembered_keeps_to_its_bytes(monkeypatch):
     for wanted in [*range(30, head.revision, 30), *range(30, head.revision, 45)]:
         one = await small.latest(head, lambda table, wanted=wanted: table.revision <= wanted)
         assert one == await none.latest(head, lambda table, wanted=wanted: table.revision <= wanted)
-        assert small._cache.bytes <= 40_000
-    assert len(none._cache) == 1  # one is held however large
-    assert 1 < len(small._cache) < 10
+        assert small.cache.bytes <= 40_000
+    assert len(none.cache) == 1  # one is held however large
+    assert 1 < len(small.cache) < 10
 
 
 async def test_a_watched_table_remembers_its_last_deals():
