@@ -33,7 +33,7 @@ QUEUE: Final = 256  # frames a client may lag behind its reader; a deal has abou
 STREAMS_A_TOKEN: Final = 16  # a few windows on a few tables
 STREAMS_AN_ADDRESS: Final = 128  # spectators without a token, many of whom may share one address
 COMEBACK_MS: Final = 100  # milliseconds at least until a client of a process that stops comes back: whoever routes it may have noticed
-COMEBACKS_A_SECOND: Final = 500  # of such clients: what opening streams may take from the instances that go on
+COMEBACKS_A_SECOND: Final = 500  # of such clients: half a core, since to open a stream where it was takes a millisecond of one
 LONGEST_COMEBACK_MS: Final = 15_000  # milliseconds at most: nobody waits longer for news than between two heartbeats
 STOPPED_AT_A_TIME: Final = 64  # streams that are told to go without a pause, some milliseconds; then requests have their turn
 
@@ -80,6 +80,7 @@ class Streams:
         self._per_token = per_token
         self._open: Counter[str] = Counter()
         self._senders: set[Sender] = set()
+        self._closing: asyncio.Task[None] | None = None
 
     @property
     def count(self) -> int:
@@ -144,8 +145,16 @@ class Streams:
                 sender.stop()
 
     async def close(self) -> None:
-        """End every stream behind the frame that it is sending. Clients are told to resume elsewhere, each at another time."""
+        """End every stream behind the frame that it is sending. Clients are told to resume elsewhere, each at another time.
+
+        All are told, also if whoever waits here does not wait for the last of them.
+        """
         self.stopping = True
+        if self._closing is None:
+            self._closing = asyncio.create_task(self._send_all_away(), name="streams leave")
+        await asyncio.shield(self._closing)
+
+    async def _send_all_away(self) -> None:
         senders = tuple(self._senders)
         self._senders.clear()  # each is told once
         spread = min(1000 * len(senders) // COMEBACKS_A_SECOND, LONGEST_COMEBACK_MS - COMEBACK_MS)

@@ -196,6 +196,21 @@ class Told:
         self.retry_ms = retry_ms
 
 
+async def test_all_are_told_also_if_nobody_waits_for_it():
+    """A stop gives its parts some time; who has more streams than fit into it tells the others while requests finish."""
+    streams, told = streaming.Streams(), [Told() for _ in range(1000)]
+    for one in told:
+        streams.begun(one)
+    waiting = asyncio.create_task(streams.close())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert 0 < sum(one.retry_ms is not None for one in told) < 1000
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    await streams.close()  # as the service does when it stops
+    assert all(one.retry_ms is not None for one in told)
+
+
 async def test_comebacks_are_spread():
     """Ten thousand streams do not come back at once, a few wait no longer than one must, and nobody longer than till a heartbeat."""
     for count, least, most in ((1, 100, 102), (10_000, 10_000, 15_000)):
