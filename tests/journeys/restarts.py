@@ -121,13 +121,14 @@ class House:
         return table
 
     async def people_come(self) -> None:
-        """Somebody signs up, opens a table, sits down, and closes it again, all the while."""
+        """Somebody signs up, opens a table, sits down, reads the club's books, and closes the table again, all the while."""
         client = self.client()
         while not self.ended.is_set():
             token = (await self.done(client, "POST", "/v1/lobby/players", {"name": "newcomer"}))["token"]
             table = (await self.done(client, "POST", "/v1/lobby/tables", {"convention": "sochi"}, token=token))["id"]
             await self.done(client, "POST", f"/v1/lobby/tables/{table}/seats", {}, token=token)
             await self.done(client, "GET", f"/v1/lobby/tables/{table}", token=token)
+            await self.done(client, "GET", "/v1/ledger/checkpoints")
             await self.done(client, "DELETE", f"/v1/lobby/tables/{table}", token=token)
 
     async def done(self, client: Client, method: str, path: str, body: object = None, *, token: str = "") -> dict:
