@@ -27,6 +27,7 @@ _encode = msgspec.json.Encoder().encode
 Ends: TypeAlias = "Callable[[Table, int], int | None]"  # of a table and the present time: when its turn ends; milliseconds since 1970
 
 
+RETRY_MS: Final = 1000  # milliseconds: a browser keeps the time that `leaving` named for good, unless it is told another one
 ENDED: Final = frozenset({"over", "refused"})  # of a pulka: no commit follows that anybody plays on
 
 
@@ -125,7 +126,7 @@ class Frames:
 
     def view_frame(self, seen: Seen, viewer: Viewer, caller: Caller | None) -> Frame:
         """The first frame of a stream."""
-        return Frame("view", _encode(self.view(seen, viewer, caller)), seen.table.revision)
+        return Frame("view", _encode(self.view(seen, viewer, caller)), seen.table.revision, RETRY_MS)
 
     def over(self, table: Table) -> Frame:
         """The last frame of a stream."""

@@ -14,6 +14,7 @@ from shared.events.redaction import PublicCodec
 from shared.rules.pulka import decider as match
 from shared.web.auth import OPERATE, OPERATOR, PLAY, READ, Caller
 from shared.web.problems import Problem
+from shared.web.streams.frames import as_ndjson, as_sse
 from tests.services.table.playing import BEGAN, KEYS, PLAYERS, TABLE_ID, Playing
 
 FOR_EVER = 1 << 40
@@ -61,6 +62,16 @@ async def test_whoever_comes_back_gets_the_view_of_then_and_all_that_followed():
             view, commits = await told(reader, token(player), cursor)
             assert lasting(view) == views[player]
             assert commits == whole[cursor:]
+
+
+async def test_a_browser_waits_once_as_long_as_a_stop_made_it_wait():
+    """It keeps the last time that it was told, so the first frame elsewhere tells it the usual one; NDJSON has no such field."""
+    playing = await Playing().open()
+    async with aclosing(await reader_of(playing).frames(TABLE_ID, None, 0, follow=False)) as frames:
+        view, commit = await anext(frames), await anext(frames)
+    assert b"\nretry: 1000\n" in as_sse(view)
+    assert b"retry" not in as_sse(commit)
+    assert b"retry" not in as_ndjson(view)
 
 
 async def test_coming_and_going_changes_nothing():
