@@ -219,6 +219,8 @@ class BotHost:
         try:
             await bot.api.sit(table, seat)
         except ApiProblem as problem:
+            if problem.status == 401:
+                self._roster.forget(bot)  # the next round gets it another token
             if problem.status != 409:
                 raise
             return  # another host, or the table has gone on

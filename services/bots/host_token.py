@@ -1,10 +1,15 @@
-"""The token by which a bot host is known to the lobby: from a file that `pulka token --scope host` filled, and that may be replaced."""
+"""The token by which a bot host is known to the lobby.
+
+It comes from a file that `pulka token --scope host` filled, and that may be replaced; or, in one process with the lobby, from its key.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from shared.events.key_files import ChangingFile
+from shared.web.auth import DAY, Issuer
 from shared.web.service import CannotStart
 from shared.web.settings import Settings, home_of, variable
 
@@ -36,6 +41,25 @@ class FiledToken:
                 self._token = _read(self._file.path) or self._token
             except OSError:
                 return self._token
+        return self._token
+
+
+class MadeToken:
+    """A token made where it is needed, by an `issuer` who has the key anyway; anew when half of its time is over, or the key has changed.
+
+    `clock` is milliseconds since 1970.
+    """
+
+    def __init__(self, issuer: Issuer, clock: Callable[[], int]) -> None:
+        self._issuer = issuer
+        self._clock = clock
+        self._token, self._key, self._until = "", "", 0
+
+    def __call__(self) -> str:
+        """The token now."""
+        now, key = self._clock() // 1000, self._issuer.signer.id
+        if now >= self._until or key != self._key:
+            self._token, self._key, self._until = self._issuer.issue_host(now), key, now + DAY // 2
         return self._token
 
 

@@ -9,12 +9,13 @@ from urllib.parse import urlsplit
 import msgspec
 
 from services.bots import main as bots
+from services.bots.host_token import MadeToken
 from services.cli.serving.process import Companion, Host
 from services.ledger import main as ledger
 from services.lobby import main as lobby
 from services.table import main as table
 from shared.web.application import build, now_ms
-from shared.web.auth import DAY, issuing
+from shared.web.auth import issuing
 from shared.web.service import CannotStart, Life, ServersUnreachable, Service
 from shared.web.settings import Settings, masked, variable
 
@@ -49,16 +50,7 @@ def serve_bots(settings: Settings, listener: socket.socket, ready: Callable[[], 
 
 def _bots_beside(settings: Settings) -> Service:
     """The bot host of a process that has the lobby and the tables, and so the key by which the host's own token is made."""
-    issuer = issuing(settings)
-    made, until = "", 0
-
-    def token() -> str:
-        nonlocal made, until
-        now = now_ms() // 1000
-        if now >= until:
-            made, until = issuer.issue_host(now), now + DAY // 2
-        return made
-
+    token = MadeToken(issuing(settings), now_ms)
     return bots.create(msgspec.structs.replace(settings, lobby_url=settings.url, table_url=""), token)
 
 

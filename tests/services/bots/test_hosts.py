@@ -3,18 +3,23 @@
 import asyncio
 import time
 
+import jwt
 import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from services.bots.client import Api, connect
-from services.bots.host_token import FiledToken
+from services.bots.host_token import FiledToken, MadeToken
 from services.bots.seated import Seated
 from services.bots.share import BUCKETS
+from shared.events import key_files
+from shared.events.token_keys import TokenSigner
 from shared.web.application import build
+from shared.web.auth import Issuer
 from shared.web.service import CannotStart
 from tests.served import served
 from tests.services.bots.test_over_http import Watch, play
+from tests.token_keys import ISSUER
 
 pytestmark = pytest.mark.servers
 
@@ -172,6 +177,43 @@ def test_a_token_from_a_file(tmp_path, monkeypatch):
     path.unlink()
     now[0] += 2.0
     assert token() == "third"
+
+
+def test_a_token_made_beside_the_lobby(tmp_path):
+    """It is the same for half of a day; another key that signs makes another one, since the old key may be forgotten."""
+    path, now = tmp_path / "token_key", [1_764_000_000_000]
+    key_files.create(path, key_files.lines([("k1", bytes(range(32)))]))
+    signer = TokenSigner.load(path)
+    token = MadeToken(Issuer(signer), lambda: now[0])
+    first = token()
+    now[0] += 11 * 3600 * 1000
+    assert token() == first
+    now[0] += 2 * 3600 * 1000
+    second = token()
+    assert second != first
+    key_files.replace(path, key_files.lines([("k2", bytes(range(1, 33)))]))
+    signer._file._next = 0.0  # the second after which it looks at the file again
+    assert jwt.get_unverified_header(token())["kid"] == "k2"
+
+
+async def test_bots_whose_key_is_forgotten_get_new_tokens(club, http):
+    """`pulka keys rotate token --forget` ends their tokens too: the same players sit down at the next table, with new ones."""
+    service = club.host()
+    await service.start()
+    host = service.start.__self__
+    table, apis = await club.open(http, 1, convention="sochi", players=3, target=1, bots=2)
+    assert (await play(apis, table, [Watch()]))[0]["status"] == "over"
+    bots = list(host._roster._bots.values())
+    assert bots
+    for bot in bots:
+        bot.api.token = ISSUER.issue(bot.api.player, ("play", "read", "bot"), 0, lifetime=1)
+    table, apis = await club.open(http, 1, convention="sochi", players=3, target=1, bots=2)
+    watch = Watch()
+    assert (await play(apis, table, [watch]))[0]["status"] == "over"
+    assert not watch.kinds("TurnTimedOut")
+    assert len(host._roster._bots) == len(bots)
+    await service.drain()
+    await service.stop()
 
 
 def test_an_address_is_needed(club):
