@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -103,6 +104,7 @@ class TableLoad:
 
     async def deal(self, deal: Deal, until: float) -> None:
         """One deal from its auction to its score."""
+        self.going = deal
         while deal.phase != "scored" and time.perf_counter() < until:
             legal = [move for move in legal_moves(deal, deal.to_act) if not isinstance(move, Concede)]
             move = legal[0] if deal.phase == "auction" and self.random.random() < 0.5 else self.random.choice(legal)
@@ -176,32 +178,35 @@ async def opened_tables(lobby: str) -> list[TableLoad]:
     return loads
 
 
-async def moves_per_second(loads: list[TableLoad], table: str, seconds: float, rounds: int) -> tuple[list[float], list[float]]:
-    """Rates of each round at the service under `table`, and all latencies in seconds, sorted."""
-    for load in loads:
-        await load.sit_down(table)
-    end = time.perf_counter() + (rounds + 1) * seconds
-    playing = [asyncio.create_task(load.play(end)) for load in loads]
-    rates = []
+async def moves_per_second(arrangements: list[tuple[list[TableLoad], str]], seconds: float, rounds: int) -> list[list[float]]:
+    """By arrangement, of tables and the service where they are played at, the rates of each round; one after the other in each round."""
+    rates: list[list[float]] = [[] for _ in arrangements]
+    for loads, url in arrangements:
+        for load in loads:
+            await load.sit_down(url)
     for _ in range(rounds + 1):
-        before, began = sum(load.moves for load in loads), time.perf_counter()
-        await asyncio.wait(playing, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
-        rates.append((sum(load.moves for load in loads) - before) / (time.perf_counter() - began))
-    await asyncio.gather(*playing)
-    return rates[1:], sorted(late for load in loads for late in load.latencies)  # the first round warms up
+        for (loads, _), told in zip(arrangements, rates, strict=True):
+            before, began = sum(load.moves for load in loads), time.perf_counter()
+            await asyncio.gather(*(load.play(began + seconds) for load in loads))
+            told.append((sum(load.moves for load in loads) - before) / (time.perf_counter() - began))
+    return [told[1:] for told in rates]  # the first round warms up
 
 
-def bare(loads: list[TableLoad], seconds: float, rounds: int, nats_url: str = "") -> list[float]:
-    """Rates of the bare handlers, asked what `loads` asked; with `nats_url` each POST makes an append."""
+@contextmanager
+def bare(nats_url: str = "") -> Iterator[str]:
+    """The address of the bare handlers; with `nats_url` each POST makes an append."""
     environment = os.environ | {"PYTHONPATH": "."} | ({"PULKA_NATS_URL": nats_url} if nats_url else {})
     script = str(Path(__file__).with_name("bare_post.py"))
     with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True, env=environment) as handlers:
         try:
-            url = handlers.stdout.readline().strip()
-            again = [Again(number, load) for number, load in enumerate(loads)]
-            return uvloop.run(moves_per_second(again, url, seconds, rounds))[0]
+            yield handlers.stdout.readline().strip()
         finally:
             handlers.terminate()
+
+
+def once_more(loads: list[TableLoad]) -> list[TableLoad]:
+    """What `loads` will have played by the time that these are asked to."""
+    return [Again(number, load) for number, load in enumerate(loads)]
 
 
 async def appends_per_second(url: str, seconds: float, rounds: int) -> list[float]:
@@ -219,38 +224,41 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="pulka-bench-") as folder, EmbeddedServers(Path(folder) / "home") as servers:
-        loads, rates, latencies = separate(servers, Path(folder), chosen.seconds, chosen.rounds)
-        moves = measure("http_durable_moves_64_tables", rates, latencies)
-        floor = tell("http_bare_post_that_appends", "requests/s", bare(loads, chosen.seconds / 2, chosen.rounds, servers.nats_url))
-        tell("http_durable_moves_of_bare_posts_that_append", "ratio", [moves / floor])
-        appended = tell(
-            "bare_durable_appends_64_in_flight",
-            "appends/s",
-            uvloop.run(appends_per_second(servers.nats_url, chosen.seconds / 2, chosen.rounds)),
-        )
-        posted = tell("http_bare_validated_post", "requests/s", bare(loads, chosen.seconds / 2, chosen.rounds))
-        tell("http_durable_moves_of_lower_ceiling", "%", [100 * moves / min(appended, posted)])
-        measure("http_durable_moves_64_tables_all_in_one", *all_in_one(servers, Path(folder), chosen.seconds, chosen.rounds)[1:])
+        loads, rates, floors = separate(servers, Path(folder), chosen.seconds, chosen.rounds)
+        moves = measure("http_durable_moves_64_tables", rates, loads)
+        tell("http_bare_post_that_appends", "requests/s", floors)
+        tell("http_durable_moves_of_bare_posts_that_append", "ratio", [rate / floor for rate, floor in zip(rates, floors, strict=True)])
+        appended = uvloop.run(appends_per_second(servers.nats_url, chosen.seconds / 2, chosen.rounds))
+        ceilings = [tell("bare_durable_appends_64_in_flight", "appends/s", appended)]
+        with bare() as url:
+            posted = uvloop.run(moves_per_second([(once_more(loads), url)], chosen.seconds / 2, chosen.rounds))[0]
+        ceilings.append(tell("http_bare_validated_post", "requests/s", posted))
+        tell("http_durable_moves_of_lower_ceiling", "%", [100 * moves / min(ceilings)])
+        loads, rates = all_in_one(servers, Path(folder), chosen.seconds, chosen.rounds)
+        measure("http_durable_moves_64_tables_all_in_one", rates, loads)
 
 
 def separate(servers: EmbeddedServers, folder: Path, seconds: float, rounds: int) -> tuple[list[TableLoad], list[float], list[float]]:
-    """The table service as a process of its own, as it runs at scale; the lobby opens the tables and ends."""
-    with Club(servers.nats_url, servers.postgres_dsn, "apart", folder, "table") as table:
+    """The table service as a process of its own, as it runs at scale, and the bare handlers in turns; the lobby opens the tables and ends.
+    The tables, their rates, and those of the bare handlers.
+    """
+    with Club(servers.nats_url, servers.postgres_dsn, "apart", folder, "table") as table, bare(servers.nats_url) as url:
         with Club(servers.nats_url, servers.postgres_dsn, "apart", folder, "lobby") as lobby:
             loads = uvloop.run(opened_tables(lobby.url))
-        return loads, *uvloop.run(moves_per_second(loads, table.url, seconds, rounds))
+        return loads, *uvloop.run(moves_per_second([(loads, table.url), (once_more(loads), url)], seconds, rounds))
 
 
-def all_in_one(servers: EmbeddedServers, folder: Path, seconds: float, rounds: int) -> tuple[list[TableLoad], list[float], list[float]]:
+def all_in_one(servers: EmbeddedServers, folder: Path, seconds: float, rounds: int) -> tuple[list[TableLoad], list[float]]:
     """Three services and the bot host in one process, every commit projected into the ledger while the tables play."""
     with Club(servers.nats_url, servers.postgres_dsn, "together", folder) as club:
         loads = uvloop.run(opened_tables(club.url))
-        return loads, *uvloop.run(moves_per_second(loads, club.url, seconds, rounds))
+        return loads, uvloop.run(moves_per_second([(loads, club.url)], seconds, rounds))[0]
 
 
-def measure(name: str, rates: list[float], latencies: list[float]) -> float:
+def measure(name: str, rates: list[float], loads: list[TableLoad]) -> float:
     """The figures of one arrangement; returns its median rate."""
     rate = tell(name, "moves/s", rates)
+    latencies = sorted(late for load in loads for late in load.latencies)
     tell(f"{name}_p50", "ms", [1000 * latencies[len(latencies) // 2]])
     tell(f"{name}_p99", "ms", [1000 * latencies[len(latencies) * 99 // 100]])
     return rate
