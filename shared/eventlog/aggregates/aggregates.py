@@ -286,8 +286,14 @@ class Aggregates(Generic[S, E]):
             )
         if head is None and (at_hand := self._books.taken_back(address)) is not None:
             return self._remember(at_hand)
-        reading = self._books.newest(address)
-        kept, found = (await reading, head) if head else await asyncio.gather(reading, self._log.head(address))
+        if head is None:  # both at once
+            reading = asyncio.create_task(self._books.newest(address))
+            try:
+                found = await self._log.head(address)
+            finally:
+                kept = await reading
+        else:
+            found, kept = head, await self._books.newest(address)
         folded = None if kept is None or found is None else await self._from_snapshot(kept, found)
         if folded is None:
             commits = await self._log.read(address, until=found.sequence if found else 0)

@@ -30,7 +30,7 @@ log = structlog.get_logger()
 E_contra = TypeVar("E_contra", contravariant=True)
 
 WAITING: Final = 64  # aggregates whose snapshot waits to be written, 1 MB of them; of more the oldest are left to the next deal
-AT_ONCE: Final = 64  # snapshots that are written at once: some wait for their last chunk of keys to be read
+AT_ONCE: Final = 16  # snapshots that are written at a stretch, some two milliseconds; then whoever waits for an answer comes first
 
 
 class Books(Protocol[S, E_contra]):
@@ -150,13 +150,23 @@ class ClosedBooks(Generic[S, E]):
                 await asyncio.sleep(0)  # whoever waits for an answer comes first
                 some = list(islice(self._waiting.items(), AT_ONCE))
                 try:
-                    await asyncio.gather(*(self._write_one(folded) for _, folded in some))
+                    await self._write_all([folded for _, folded in some])
                 finally:
                     for address, folded in some:
                         if self._waiting.get(address) is folded:  # not a newer one, which waits too
                             del self._waiting[address]
         finally:
             self._writer = None
+
+    async def _write_all(self, some: list[Folded[S, E]]) -> None:
+        """One after the other where nothing is waited for; all at once whose last chunk of keys has to be read."""
+        waiting = []
+        for folded in some:
+            if folded.keys.to_lengthen() is None:
+                await self._write_one(folded)
+            else:
+                waiting.append(self._write_one(folded))
+        await asyncio.gather(*waiting)
 
     async def _write_one(self, folded: Folded[S, E]) -> None:
         loaded = folded.loaded

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
 from inspect import signature
-from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
+from types import UnionType
+from typing import Any, Final, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec.structs import astuple
@@ -47,7 +48,10 @@ class Packing(Generic[R]):
             _classes(kind, found)
         classes = sorted(found, key=_name)
         self._numbers = {kind: number for number, kind in enumerate(classes, _FIRST)}
-        self._makers = {number: (_maker(kind), 1 + len(kind.__struct_fields__)) for kind, number in self._numbers.items()}
+        self._places = {kind: _places(kind) for kind in classes}
+        self._makers = {
+            number: (_maker(kind), 1 + len(kind.__struct_fields__), self._places[kind]) for kind, number in self._numbers.items()
+        }
         self._shared = frozenset(shared)
         self._unpack_shared = lru_cache(maxsize=SHARED_AT_ONCE)(lambda data: self._record(_decode(data)))
         told = "\n".join(f"{_name(kind)}({', '.join(kind.__struct_fields__)})" for kind in classes)
@@ -84,24 +88,32 @@ class Packing(Generic[R]):
         number = self._numbers.get(kind)
         if number is None:
             raise TypeError(f"{kind.__name__} is not packed")
-        plain = [number, *[one if type(one) in _ATOMS else self._plain(one) for one in astuple(value)]]
+        plain: list[Any] = [number, *astuple(value)]
+        for place in self._places[kind]:
+            plain[place] = self._plain(plain[place])
         return [_SHARED, _encode(plain)] if kind in self._shared else plain
 
     def _record(self, plain: Any) -> Any:
         if type(plain) is not list:
             return plain
         first = plain[0]
+        if first < _FIRST:
+            return self._held(first, plain)
+        make, length, places = self._makers[first]
+        if len(plain) != length:
+            raise ValueError(first)
+        for place in places:
+            if type(plain[place]) is list:
+                plain[place] = self._record(plain[place])
+        return make(*plain[1:])
+
+    def _held(self, first: int, plain: list[Any]) -> Any:
+        """What is no record of a class, or a shared one."""
         if first == _SHARED:
             return self._unpack_shared(plain[1])
-        values = [self._record(one) if type(one) is list else one for one in plain]
+        values = [self._record(one) if type(one) is list else one for one in plain[1:]]
         if first == _TUPLE:
-            return tuple(values[1:])
-        if first >= _FIRST:
-            make, length = self._makers[first]
-            if len(values) != length:
-                raise ValueError(first)
-            return make(*values[1:])
-        del values[0]
+            return tuple(values)
         if first == _SET:
             return frozenset(values)
         if first == _LIST:
@@ -111,6 +123,20 @@ class Packing(Generic[R]):
         if first == _FRACTION:
             return Fraction(*values)
         raise LookupError(first)
+
+
+def _places(kind: type[msgspec.Struct]) -> tuple[int, ...]:
+    """Where a record's list has what may be more than an atom; its number stands at 0."""
+    hints = get_type_hints(kind)
+    return tuple(place for place, name in enumerate(kind.__struct_fields__, 1) if not _is_atom(hints[name]))
+
+
+def _is_atom(hint: Any) -> bool:
+    """Whether every value of this type is packed as it is."""
+    if get_origin(hint) is Literal:
+        return True
+    parts = get_args(hint)
+    return all(map(_is_atom, parts)) if parts and get_origin(hint) in {Union, UnionType} else hint in _ATOMS
 
 
 def _maker(kind: type[msgspec.Struct]) -> Callable[..., msgspec.Struct]:
