@@ -3,6 +3,9 @@
 The tables are served by one `pulka serve table`, on embedded servers in a temporary folder. This process opens them straight in the log, in
 mid-deal, lets the instance show each once, and moves over HTTP at a constant rate, at tables drawn by lot: first at an instance that has
 ten open, then at one that has ten thousand. What it sends it learns from the log before a move's clock starts.
+
+After that, with no instance there, the log alone takes appends at the same rate, of as many other aggregates: NATS too looks longer for the
+last message of one subject among ten thousand. What the moves lose beyond that is the table service's.
 """
 
 from __future__ import annotations
@@ -25,13 +28,15 @@ import uvloop
 from services.cli.embedded import EmbeddedServers
 from services.table.openings import Openings
 from services.table.table import Tables
-from shared.eventlog.jetstream.log import open_log
-from shared.events.address import ENTROPY_BYTES, new_id
+from shared.eventlog.jetstream.log import JetStreamLog, open_log
+from shared.eventlog.port import Stored
+from shared.events.address import ENTROPY_BYTES, FEWEST, Address, new_id
 from shared.events.sealing import TableCodec
 from shared.projections.core.projection import schema_of
 from shared.rules.language.moves import Concede
 from shared.rules.pulka import decider as match
 from shared.web.auth import PLAY, READ
+from tests.contracts.commits import fill, some_commit, some_table
 from tests.journeys.club import Club
 from tests.load.bench_clocks import KEYS, OPENING, PLAYERS, now_ms
 from tests.load.figures import tell
@@ -137,14 +142,57 @@ class Room:
             self.busy.discard(table_id)
 
 
+class Bare:
+    """As many aggregates as there are tables, in a log of their own, and appends to them by lot at the same rate."""
+
+    def __init__(self, log: JetStreamLog) -> None:
+        self.log = log
+        self.lot = random.Random(3)
+        self.ends: dict[Address, Stored] = {}
+
+    async def open(self, count: int) -> None:
+        """So many, of some commits each."""
+        waiting = iter([some_table(partition=number % FEWEST) for number in range(count)])
+
+        async def some() -> None:
+            for where in waiting:
+                self.ends[where] = (await fill(self.log, where, self.lot.randrange(3, 14)))[-1]
+
+        await asyncio.gather(*(some() for _ in range(AT_ONCE)))
+
+    async def waits(self, seconds: float) -> list[float]:
+        """Milliseconds of every append, sorted."""
+        began, took, appending, places = time.perf_counter(), list[float](), set[asyncio.Task[None]](), list(self.ends)
+        busy: set[Address] = set()
+
+        async def append(where: Address) -> None:
+            busy.add(where)
+            end = self.ends[where]
+            data = some_commit(where, end.revision + 1, size=300)
+            sent = time.perf_counter()
+            self.ends[where] = await self.log.append(where, data, end.sequence)
+            took.append(1000 * (time.perf_counter() - sent))
+            busy.discard(where)
+
+        for number in range(int(RATE * seconds)):
+            await asyncio.sleep(max(0.0, began + number / RATE - time.perf_counter()))
+            free = [one for one in self.lot.sample(places, min(len(places), FEW)) if one not in busy]
+            if free:
+                task = asyncio.create_task(append(free[0]))
+                appending.add(task)
+                task.add_done_callback(appending.discard)
+        await asyncio.gather(*appending)
+        return sorted(took)
+
+
 def resident(pid: int) -> float:
     """Megabytes of a process in memory."""
     line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) / 1024
 
 
-async def measure(servers: EmbeddedServers, folder: Path, tables: int, seconds: float) -> list[float]:
-    """The figures of one instance with so many open tables; returns its p99 of each round."""
+async def measure(servers: EmbeddedServers, folder: Path, tables: int, seconds: float) -> tuple[list[float], list[float]]:
+    """The figures of one instance with so many open tables; the p99 of each round, of moves and of bare appends."""
     namespace = f"many{tables}"
     with Club(servers.nats_url, servers.postgres_dsn, namespace, folder, "table") as club:
         log = await open_log(servers.nats_url, namespace, durable=True)
@@ -160,7 +208,14 @@ async def measure(servers: EmbeddedServers, folder: Path, tables: int, seconds: 
         tell("move_p99", "ms", p99, tables=tables, rate=RATE)
         await postgres.close()
         await log.close()
-    return p99
+    bare = Bare(await open_log(servers.nats_url, f"bare{tables}", durable=True))
+    await bare.open(tables)
+    floors = [await bare.waits(seconds) for _ in range(ROUNDS)]
+    floor = [took[len(took) * 99 // 100] for took in floors]
+    tell("append_p50", "ms", [took[len(took) // 2] for took in floors], aggregates=tables, rate=RATE)
+    tell("append_p99", "ms", floor, aggregates=tables, rate=RATE)
+    await bare.log.close()
+    return p99, floor
 
 
 def main() -> None:
@@ -171,9 +226,10 @@ def main() -> None:
     given = asked.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))  # errors and worse: figures only
     with tempfile.TemporaryDirectory(prefix="pulka-bench-") as folder, EmbeddedServers(Path(folder) / "home") as servers:
-        few = uvloop.run(measure(servers, Path(folder), FEW, given.seconds))
-        many = uvloop.run(measure(servers, Path(folder), given.tables, given.seconds))
+        measured = [uvloop.run(measure(servers, Path(folder), count, given.seconds)) for count in (FEW, given.tables)]
+    (few, few_bare), (many, many_bare) = measured
     tell("move_p99_many_to_few", "ratio", [statistics.median(many) / statistics.median(few)])
+    tell("append_p99_many_to_few", "ratio", [statistics.median(many_bare) / statistics.median(few_bare)])
 
 
 if __name__ == "__main__":

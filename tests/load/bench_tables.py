@@ -1,8 +1,6 @@
 """What a table costs on its hundredth deal, and outside of the cache. JSON lines.
 
 * `first_touch_100_deals`, `first_touch_1_deal`: milliseconds until an instance that does not hold a table has it, and their ratio.
-* `moves_half_outside`: moves a second of one instance whose cache holds half of 64 tables, against one that holds all; after 5 and after
-  50 deals. Tables are chosen by lot, 64 moves at a time, without HTTP: what differs is the table's own cost.
 * `moves_without_affinity`: moves a second of two instances of which each takes a move by lot, against the same two hashed by table; of
   tables with a history of over 1,000 commits. Both live in this process, so that a move costs what both have to do for it.
 * `cached_table`: bytes that an instance's memory grows by for each table in mid-pulka that it holds.
@@ -130,28 +128,6 @@ async def moves_a_second(players: Players, seconds: float) -> float:
     return (players.made - made) / (time.perf_counter() - began)
 
 
-async def half_outside(log: JetStreamLog, deals: int, seconds: float, rounds: int) -> None:
-    """One instance that holds all, one that holds half; in turns at the same tables."""
-    ids = [(await dealt(log, 1000 * deals + seed, deals)).id for seed in range(TABLES)]
-    inside = Players(log, ids, CAPACITY)
-    for table_id in ids:
-        await inside.instances[0].load(table_id)
-    await inside.instances[0].drain()
-    again = Players(log, ids, CAPACITY)  # from their snapshots, as they come back: whoever folds all holds all command keys at first
-    for table_id in ids:
-        await again.instances[0].load(table_id)
-    outside = Players(log, ids, again.instances[0].cache.bytes // 2)
-    rates: dict[bool, list[float]] = {True: [], False: []}
-    for _ in range(rounds):
-        for players in (inside, outside):
-            for table_id in ids:  # what the other one did is caught up with before the clock starts
-                await players.instances[0].load(table_id, at_leader=True)
-            rates[players is inside].append(await moves_a_second(players, seconds))
-    tell(f"moves_all_inside_{deals}_deals", "moves/s", rates[True])
-    tell(f"moves_half_outside_{deals}_deals", "moves/s", rates[False])
-    tell(f"moves_half_outside_to_inside_{deals}_deals", "ratio", [b / a for a, b in zip(rates[True], rates[False], strict=True)])
-
-
 async def without_affinity(log: JetStreamLog, seconds: float, rounds: int) -> None:
     """Two instances, hashed by table and not, in turns at the same tables."""
     ids = [(await dealt(log, 500_000 + seed, 30)).id for seed in range(TABLES)]
@@ -196,8 +172,6 @@ async def run(nats_url: str, seconds: float, rounds: int) -> None:
     log = await open_log(nats_url, "bench", durable=True)
     await memory(log)
     await first_touches(log)
-    for deals in (5, 50):
-        await half_outside(log, deals, seconds, rounds)
     await without_affinity(log, seconds, rounds)
     await log.close()
 
