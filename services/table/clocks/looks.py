@@ -101,17 +101,24 @@ class Looks:
         self._tell_broken(entry, type(wrong).__name__)
         return self._clock() + AFTER_TROUBLE
 
-    def _glance(self, entry: Entry, head: Stored) -> int | None:
-        """When to look again, if the last commit is as it was, or so young that no turn can be over."""
-        now = self._clock()
+    def unchanged(self, entry: Entry, head: Stored) -> int | None:
+        """When to look again, if the last commit is as it was and its turn is not over: so it is with nearly every table."""
         if head.revision == entry.idle:
             return self._soon(entry)
-        if head.revision == entry.revision:
-            ends_at = self._ends_at(entry, entry.known, now) if entry.known else entry.ends_at
-            if now >= ends_at:
-                return None
-            entry.ends_at = ends_at
-            return self._again(entry, now)
+        if head.revision != entry.revision:
+            return None
+        now = self._clock()
+        ends_at = self._ends_at(entry, entry.known, now) if entry.known else entry.ends_at
+        if now >= ends_at:
+            return None
+        entry.ends_at = ends_at
+        return self._again(entry, now)
+
+    def _glance(self, entry: Entry, head: Stored) -> int | None:
+        """When to look again, if the last commit is as it was, or so young that no turn can be over."""
+        if head.revision in {entry.idle, entry.revision}:
+            return self.unchanged(entry, head)
+        now = self._clock()
         entry.forget()
         orphaned, entry.orphaned = entry.orphaned, False
         commit = decode(head.data)
