@@ -189,18 +189,30 @@ def proved(club, folder, exported):
         assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
+def shown_as_then(club):
+    """Every frame and every view is to the byte what it was. More than an hour has gone since the log was written, so that the clocks end
+    the turn that waited at a table in play: what comes after that is new.
+    """
+    for table in PLAYED:
+        party = back_at(club, table)
+        histories = [party.history(seat) for seat in range(len(party.people))]
+        assert [told[: len(then)] for told, then in zip(histories, table["frames"], strict=True)] == table["frames"], table["what"]
+        now = party.view()
+        if now["revision"] == table["view"]["revision"]:
+            lasting = {name: value for name, value in table["view"].items() if name not in {"clock", "presence"}}
+            assert {name: now[name] for name in lasting} == lasting, table["what"]
+        else:
+            assert table in OPEN, table["what"]
+            assert now["revision"] > table["view"]["revision"], table["what"]
+        assert party.people[1].get("/v1/lobby/me").json()["player"]["name"] == "player 1"
+
+
 def test_a_former_log_is_read_verified_and_played_on(upgraded, nats_urls, tmp_path):
     """What was shown is shown to the byte, a repeat gets its first answer, former tokens hold; played to their ends the pulkas verify, the
     books, ratings, snapshots and new partitions follow, and no stream was changed before an operator said so.
     """
     club, namespace, before = upgraded
-    for table in PLAYED:
-        party = back_at(club, table)
-        assert [party.history(seat) for seat in range(len(party.people))] == table["frames"], table["what"]
-        now = party.view()
-        lasting = {name: value for name, value in table["view"].items() if name not in {"clock", "presence"}}
-        assert {name: now[name] for name in lasting} == lasting, table["what"]
-        assert party.people[1].get("/v1/lobby/me").json()["player"]["name"] == "player 1"
+    shown_as_then(club)
     for table in TABLES:
         sheet = read(club, f"/v1/ledger/tables/{table['table']}/sheet", at_least=ENDS[table["table"]])
         known = table.get("sheet", {}).get("sheet", sheet["sheet"])
@@ -234,7 +246,8 @@ def test_a_former_log_is_read_verified_and_played_on(upgraded, nats_urls, tmp_pa
         end = ends[table["table"]]
         sheet = read(club, f"/v1/ledger/tables/{table['table']}/sheet", at_least=end["position"])
         assert (sheet["sheet"], sheet["settlement"]) == (end["sheet"], end["settlement"])
-        assert {event["type"] for frame in back_at(club, table).history() for event in frame["events"]} & {"TurnTimedOut"} == set()
+        happened = [event["type"] for frame in back_at(club, table).history() for event in frame["events"]]
+        assert happened.count("TurnTimedOut") <= 1  # of the turn that waited then
     proved(club, tmp_path, OPEN)
     rated = read(club, "/v1/ledger/standings", at_least=later.view()["position"], provisional=True, limit=100)["standings"]
     assert {row["player"] for row in rated} >= {person["id"] for table in PLAYED for person in table["people"]}

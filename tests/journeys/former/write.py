@@ -25,7 +25,7 @@ from tests.journeys.club import Club, Party, Person
 
 FILE = Path(__file__).with_name("log.jsonl.gz")
 NAMESPACE = "former"
-CLOCK = {"move_s": 3600, "cut_s": 3600}  # seconds: nobody's turn runs out while the club is closed, however long
+CLOCK = {"move_s": 3600, "cut_s": 3600}  # seconds, the longest there is: while the log is written nobody's turn runs out
 ELSEWHERE = {
     "convention": "sochi",
     "players": 3,
