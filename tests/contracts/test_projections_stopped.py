@@ -20,14 +20,19 @@ pytestmark = pytest.mark.servers
 LOST = "the connection to Postgres was lost; it is opened again"
 
 
-async def test_a_log_behind_the_checkpoint_is_refused(log, running, connection):
-    """A log that ends before what has been applied is an older copy: the worker stops and says so, and the rows stay."""
+async def applied_and_stopped(running, log):
+    """Ten commits are in the rows, and their worker has ended."""
     writer, arrival = Writer(log), Arrival()
     worker, task = running.start(log, reached=arrival)
     await writer.spread(10, 2)
     await arrival.at(10)
     worker.stop()
     await task
+
+
+async def test_a_log_behind_the_checkpoint_is_refused(log, running, connection):
+    """A log that ends before what has been applied is an older copy: the worker stops and says so, and the rows stay."""
+    await applied_and_stopped(running, log)
     older = MemoryLog(MemoryStore())
     await Writer(older).spread(9, 2)
     worker, task = running.start(older)
@@ -39,12 +44,7 @@ async def test_a_log_behind_the_checkpoint_is_refused(log, running, connection):
 
 async def test_another_log_is_refused(log, running):
     """A log with another commit at the checkpoint was wiped and written anew: refused, even when it is longer."""
-    writer, arrival = Writer(log), Arrival()
-    worker, task = running.start(log, reached=arrival)
-    await writer.spread(10, 2)
-    await arrival.at(10)
-    worker.stop()
-    await task
+    await applied_and_stopped(running, log)
     other = MemoryLog(MemoryStore())
     await Writer(other, seed=2).spread(30, 2)
     worker, task = running.start(other)

@@ -225,25 +225,23 @@ class Upkeep:
 
     async def _replace(self, wanted: dict[str, Any]) -> None:
         """Delete a stream that loses nothing by it, and make it again: how it is kept cannot be changed. Raises as `_change`."""
-        denials = self._connection.denials
-        try:
-            await self._ask(f"STREAM.DELETE.{wanted['name']}", None, CHANGE_SECONDS, lambda: self._connection.denials > denials)
-        except Unanswered as cause:
-            raise NotPermitted(f"this user may not change {wanted['name']}") from cause
-        except ApiError as refused:
-            if refused.err_code != NO_STREAM:  # an earlier try has done it
-                raise StreamDrift(f"{wanted['name']}: {refused}") from refused
+        await self._operate("DELETE", wanted["name"], None)
         await self._make(wanted)
 
     async def _change(self, config: dict[str, Any]) -> None:
-        """One change, tried until the servers are ready for it. Raises `NotPermitted`, `StreamDrift`."""
+        """Raises `NotPermitted`, `StreamDrift`."""
+        await self._operate("UPDATE", config["name"], config)
+
+    async def _operate(self, what: str, name: str, body: dict[str, Any] | None) -> None:
+        """What only an operator may do with a stream, tried until the servers are ready for it. Raises `NotPermitted`, `StreamDrift`."""
         denials = self._connection.denials
         try:
-            await self._ask(f"STREAM.UPDATE.{config['name']}", config, CHANGE_SECONDS, lambda: self._connection.denials > denials)
+            await self._ask(f"STREAM.{what}.{name}", body, CHANGE_SECONDS, lambda: self._connection.denials > denials)
         except Unanswered as cause:
-            raise NotPermitted(f"this user may not change {config['name']}") from cause
+            raise NotPermitted(f"this user may not change {name}") from cause
         except ApiError as refused:
-            raise StreamDrift(f"{config['name']}: {refused}") from refused
+            if (what, refused.err_code) != ("DELETE", NO_STREAM):  # an earlier try has deleted it
+                raise StreamDrift(f"{name}: {refused}") from refused
 
     async def _ask(
         self, request: str, body: dict[str, Any] | None, seconds: float = ANSWER_SECONDS, hopeless: Callable[[], bool] = lambda: False
