@@ -311,6 +311,27 @@ async def test_what_waits_to_be_written_is_still_at_hand():
     assert snapshots.decode(store.snapshots.kept[table, STATE]).revision == 4
 
 
+class Even(CounterBooks):
+    """Books that are closed at every second commit."""
+
+    def closes(self, loaded, _events):
+        return loaded.revision % 2 == 0
+
+
+async def test_what_is_at_hand_is_the_newest_that_was_acknowledged_here():
+    """A state waits to be written, and one commit later the aggregate is pushed out: nobody is shown the older one."""
+    store, table, other = MemoryStore(), some_table(), some_table()
+    log = MemoryLog(store)
+    log.snapshots = Slow(store)
+    instance = counters(log, capacity=0, books=Even())
+    for number in range(3):
+        await instance.transact(table, request(f"c{number}"), add(1))
+    await instance.transact(other, request("o"), add(1))  # pushes it out, one commit behind its snapshot
+    assert (await instance.load(table)).state == 3
+    log.snapshots.go.set()
+    await instance.drain()
+
+
 async def test_a_chunk_that_is_gone_is_not_made_longer():
     """Another one lies beside it then, and its own keys are found in the log."""
     store, table = MemoryStore(), some_table()

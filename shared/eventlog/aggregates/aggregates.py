@@ -375,7 +375,7 @@ class Aggregates(Generic[S, E]):
         cached = self.cache.peek(address)
         if folded.last is not None and (cached is None or cached.loaded.sequence < folded.loaded.sequence):
             for pushed_out in self.cache.put(address, folded, self._size(folded, new=cached is None)):
-                if self._books is not None and pushed_out.kept < pushed_out.loaded.revision - 1:
+                if self._books is not None and (pushed_out.kept < pushed_out.loaded.revision - 1 or self._books.waits(pushed_out)):
                     self._books.keep(pushed_out)  # so that it costs little when it comes back; its newest commit is read in any case
         return folded
 

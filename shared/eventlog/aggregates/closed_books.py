@@ -115,6 +115,11 @@ class ClosedBooks(Generic[S, E]):
         """The aggregate as long as it waits to be written: nobody needs to read what is still at hand. None where it does not wait."""
         return self._waiting.get(address)
 
+    def waits(self, folded: Folded[S, E]) -> bool:
+        """Whether an older state of it waits to be written, which nobody may take back any more."""
+        waiting = self._waiting.get(folded.loaded.address)
+        return waiting is not None and waiting.loaded.revision < folded.loaded.revision
+
     def forget(self, address: Address) -> None:
         """Write nothing of it that waits: it is not to be believed any more."""
         self._waiting.pop(address, None)
