@@ -22,6 +22,7 @@ from services.lobby.responses import Token
 from shared.eventlog.aggregates.aggregates import RefusedAt
 from shared.events.address import is_id
 from shared.leases.port import Instance, ShareLease
+from shared.rules.language.documents import text_like
 from shared.web import auth
 from shared.web.auth import Caller
 from shared.web.problems import Problem, malformed, refusal
@@ -29,8 +30,20 @@ from shared.web.problems import Problem, malformed, refusal
 MOST_SHARES: Final = 256  # of one host: four times as many as there are
 PAGE: Final = 1000  # live tables looked through for a page of seats: some 30 ms
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_.:-]{1,120}$")]  # a share, or a host: machine, process, a random part
-Held = Annotated[dict[Name, int], Meta(max_length=MOST_SHARES)]
+_WANTED: Final = "letters, digits and _.:- only, at most 120"
+Name = Annotated[str, text_like(r"^[A-Za-z0-9_.:-]{1,120}$(?!\n)", f"must be {_WANTED}")]  # a share, or a host: machine, process, random part
+Holder = Annotated[str, text_like(r"^[A-Za-z0-9_.:-]{0,120}$(?!\n)", f"must be {_WANTED}")]  # empty: the lease was given back
+Count = Annotated[int, Meta(ge=0, le=2**53)]  # what every JSON library keeps exact; at one a second it is never reached
+Held = Annotated[dict[Name, Count], Meta(max_length=MOST_SHARES)]
+
+
+class SeenLease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A lease as a host saw it; one that nobody has had yet: held by nobody, with epoch 0 and 0 renewals."""
+
+    name: Name
+    holder: Holder
+    epoch: Count
+    renewals: Count = 0
 
 
 class HostAlive(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +57,7 @@ class TakeLease(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who takes a lease, and the lease as they saw it."""
 
     holder: Name
-    seen: ShareLease
+    seen: SeenLease
 
 
 class ReleaseLeases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,7 +111,8 @@ def lease_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
 
     @post("/v1/lobby/bots/leases", status_code=200, tags=["bots"], summary="Take a lease over, as it was seen")
     async def take(data: JSONBody[TakeLease], host: NamedDependency[Caller]) -> LeaseTaken:  # noqa: ARG001 - asks for the scope
-        return LeaseTaken(await desk().bot_leases.take(data.holder, data.seen))
+        seen = ShareLease(data.seen.name, data.seen.holder, data.seen.epoch, data.seen.renewals)
+        return LeaseTaken(await desk().bot_leases.take(data.holder, seen))
 
     @post("/v1/lobby/bots/leases/released", status_code=200, tags=["bots"], summary="Give leases back")
     async def release(data: JSONBody[ReleaseLeases], host: NamedDependency[Caller]) -> LeasesKept:  # noqa: ARG001 - asks for the scope
@@ -111,7 +125,7 @@ def lease_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
 
     @delete("/v1/lobby/bots/hosts/{holder:str}", status_code=200, tags=["bots"], summary="Strike out a bot host that has ended")
     async def leave(holder: FromPath[str], host: NamedDependency[Caller]) -> LeasesKept:  # noqa: ARG001 - asks for the scope
-        await desk().bot_leases.leave(holder)
+        await desk().bot_leases.leave(_named(holder))
         return LeasesKept([])
 
     return [standing, take, release, renew, leave]
@@ -153,4 +167,4 @@ def _named(holder: str) -> str:
     try:
         return msgspec.convert(holder, Name)
     except msgspec.ValidationError:
-        raise malformed("holder", "letters, digits and _.:- only, at most 120") from None
+        raise malformed("holder", f"must be {_WANTED}") from None

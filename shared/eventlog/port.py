@@ -35,6 +35,17 @@ class Stored(msgspec.Struct, frozen=True):
         return f"{self.stream}:{self.sequence}"
 
 
+class Heads(msgspec.Struct, frozen=True):
+    """The last commits of many aggregates of one stream, as far as they were told, `as_of` a sequence of that stream.
+
+    An aggregate that was asked for and is not `found` has no commit above the sequence after which it was asked, up to `as_of`. 0: a part
+    of the answer was lost, and what is not found says nothing.
+    """
+
+    found: dict[Address, Stored]
+    as_of: int = 0
+
+
 class LogError(Exception):
     """Base of what the log can answer instead of an append or a read."""
 
@@ -117,9 +128,9 @@ class EventLog(Protocol):
         """Return once a majority of a stream's servers is known to be there, so that commits can be stored now. Raises `Unavailable`."""
         ...
 
-    async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:
-        """The last commits of many aggregates of one stream, asked together; may lag the leader, and of some nothing may be told, whether
-        they have commits or not. For whoever only wants to know where to look. Raises `Unavailable`.
+    async def heads(self, addresses: Sequence[Address], after: int = 0) -> Heads:
+        """The last commits of many aggregates of one stream, those of them above sequence `after`, asked together; may lag the leader, and
+        may go back from one answer to the next. For whoever only wants to know where to look. Raises `Unavailable`.
         """
         ...
 

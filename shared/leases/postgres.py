@@ -38,7 +38,8 @@ UPDATE {leases} AS l SET renewals = l.renewals + 1 FROM unnest($1::text[], $2::b
 WHERE l.stream = h.stream AND l.epoch = h.epoch AND l.holder <> '' RETURNING l.stream
 """  # noqa: S608
         self._take = f"""
-INSERT INTO {leases} AS l (stream, holder, epoch, renewals) VALUES ($1, $2, $4 + 1, $5 + 1)
+INSERT INTO {leases} AS l (stream, holder, epoch, renewals)
+SELECT $1, $2, 1, 1 WHERE ($3, $4::bigint, $5::bigint) = ('', 0, 0) OR EXISTS (SELECT FROM {leases} WHERE stream = $1)
 ON CONFLICT (stream) DO UPDATE SET holder = $2, epoch = l.epoch + 1, renewals = l.renewals + 1
 WHERE l.holder = $3 AND l.epoch = $4 AND l.renewals = $5
 RETURNING stream, holder, epoch, renewals

@@ -215,7 +215,7 @@ def refusal(refused: Refused, revision: int | None) -> Problem:
     return Problem(_STATUS_OF_REFUSAL.get(refused.code, 409), refused.code, refused.message, rule=refused.rule, revision=revision)
 
 
-_AT = re.compile(r" - at `(?:key in )?\$\.?(?P<path>[^`]*)`$")
+_AT = re.compile(r" - at (?:`key` in )?`\$\.?(?P<path>[^`]*)`$")
 _FIELD = re.compile(r"(?:unknown|missing required) field `(?P<name>[^`]*)`")
 
 

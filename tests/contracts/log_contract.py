@@ -62,7 +62,7 @@ class LogContract:
         table = some_table(partition=8)
         assert await world.log.head(table) is None
         assert await world.log.newest(table) is None
-        assert await world.log.heads([table]) == {}
+        assert (await world.log.heads([table])).found == {}
         assert await world.log.read(table) == []
         with pytest.raises(Unavailable, match="TABLE_8 is not known"):
             await world.log.append(table, some_commit(table, 1), 0)

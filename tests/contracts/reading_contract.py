@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 import pytest
 
-from shared.eventlog.port import Conflict, LogBehind, Unavailable
+from shared.eventlog.port import Conflict, Heads, LogBehind, Unavailable
 from tests.contracts.commits import PATIENCE, fill, flat, follow_all, follow_batches, some_commit, some_table, take
 
 
@@ -27,9 +27,24 @@ class ReadingContract:
         for table in tables[1:]:
             await fill(world.log, table, 2)
         heads = await world.log.heads(tables)
-        assert heads == {table: await world.log.head(table) for table in tables[1:]}
-        assert await world.log.heads(tables[:1]) == {}
-        assert await world.log.heads([]) == {}
+        assert heads.found == {table: await world.log.head(table) for table in tables[1:]}
+        assert (await world.log.heads(tables[:1])).found == {}
+        assert await world.log.heads([]) == Heads({})
+
+    async def test_heads_are_told_again_where_something_came(self, world):
+        """Asked for what lies after a sequence, it tells of the aggregates that have something there, and how far that holds."""
+        tables = [some_table(partition=5) for _ in range(9)]
+        for table in tables[1:]:
+            await fill(world.log, table, 2)
+        told = await world.log.heads(tables)
+        assert told.as_of == max(head.sequence for head in told.found.values())
+        assert await world.log.heads(tables, told.as_of) == Heads({}, told.as_of)
+        new = [await world.log.append(table, some_commit(table, 3), told.found[table].sequence) for table in tables[2:5]]
+        newest = await world.log.append(tables[0], some_commit(tables[0], 1), 0)
+        again = await world.log.heads(tables, told.as_of)
+        assert again == Heads({stored.address: stored for stored in (*new, newest)}, newest.sequence)
+        assert await world.log.heads(tables[5:], told.as_of) == Heads({}, newest.sequence)
+        assert await world.log.heads(tables, new[0].sequence) == Heads({one.address: one for one in (*new[1:], newest)}, newest.sequence)
 
     async def test_read_gives_what_comes_after(self, world):
         """Reading goes on after a sequence, and what is there is all there is."""

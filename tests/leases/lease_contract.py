@@ -18,6 +18,13 @@ class LeaseContract:
         assert (lease.name, lease.epoch) == ("TABLE_3", 1)
         assert await world.other.standing() == ([lease], [])
 
+    async def test_a_lease_that_is_not_there_is_not_taken_as_if_it_were(self, world):
+        """Nobody has had it, so that only who saw it so gets it, and epochs begin with one."""
+        for seen in (ShareLease("TABLE_3", "one", 0), ShareLease("TABLE_3", NOBODY, 7), ShareLease("TABLE_3", NOBODY, 0, 2)):
+            assert await world.store.take("two", seen) is None
+        assert await world.other.standing() == ([], [])
+        assert (await world.store.take("two", ShareLease("TABLE_3", NOBODY, 0))).epoch == 1
+
     async def test_a_lease_that_was_renewed_since_is_not_taken(self, world):
         """Whoever thinks that a holder is dead takes over what it saw, and nothing that has moved since."""
         lease = await world.store.take("one", ShareLease("TABLE_3", NOBODY, 0))

@@ -27,9 +27,8 @@ from services.table.clocks.pulse import Pulse, WentBack
 from services.table.clocks.schedule import Entry, Schedule
 from services.table.clocks.store import AT_A_TIME, ClockStore, Running, Silence
 from services.table.table import Result, Tables
-from shared.eventlog.port import LogError, Stored
+from shared.eventlog.port import Heads, LogError, Stored
 from shared.events import address
-from shared.events.address import Address
 from shared.leases.shares import Sharing
 from shared.projections.core.status import PASSING, classify
 from shared.projections.following.follow import new_holder
@@ -305,16 +304,20 @@ class Clocks:
                 await asyncio.wait(set(self._sweeping))
 
     async def _look_at(self, stream: str, due: list[Entry]) -> None:
-        asked = [address.table(entry.table_id) for entry in due if not entry.left]
-        heads: dict[Address, Stored] = {}
+        asked = [entry for entry in due if not entry.left]
+        heads = Heads({})
         try:
-            heads = await self._log.heads(asked)
+            heads = await self._log.heads(
+                [address.table(entry.table_id) for entry in asked], min((entry.as_of for entry in asked), default=0)
+            )
         except LogError as away:
             log.debug("heads_not_told", stream=stream, reason=type(away).__name__)  # each table is asked for by itself
         looks = []
         for entry in due:
-            head, before = heads.get(address.table(entry.table_id)), entry.ends_at
-            again = None if head is None else self._looks.unchanged(entry, head)
+            head, before = heads.found.get(address.table(entry.table_id)), entry.ends_at
+            if not entry.left:
+                entry.hear(head, heads.as_of)
+            again = None if entry.left else self._looks.unchanged(entry)
             if again is None:
                 looks.append(self._look(entry, head))
             else:  # at once, without a task: thousands a second are as they were

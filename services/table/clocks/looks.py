@@ -1,8 +1,9 @@
 """A look at a table: is a turn over there, and what is done then.
 
-The look itself is one question to the log, asked for many tables together. If a table's last commit is younger than the shortest turn,
-nothing can be over; only one that has been slower than that is folded, once a turn. What is known of a turn then stays at hand, and the
-commit that ends it tells of the next one. At a table that everybody has left nobody is asked any more: it costs an append a turn.
+The look itself is one question to the log, asked for many tables together; the answer tells of those where something came since the last
+one. If a table's last commit is younger than the shortest turn, nothing can be over; only one that has been slower than that is folded,
+once a turn. What is known of a turn then stays at hand, and the commit that ends it tells of the next one. At a table that everybody has
+left nobody is asked any more: it costs an append a turn.
 
 Whatever a look takes for true may be old; the append that ends a turn finds out, since the table's log refuses it then.
 """
@@ -78,13 +79,14 @@ class Looks:
         self.skew = Skew()
 
     async def look(self, entry: Entry, head: Stored | None) -> int | None:
-        """Look at a table, whose last commit seems to be `head` (`None`: it was not asked for), and do what its clock is for.
+        """Look at a table, whose last commit is as it was `told`, and seems to be `head` (`None`: it is not at hand), and do what its clock
+        is for.
 
         Returns when to look again, `None` when the pulka is over. What is wrong with one table stops no other's clock.
         """
         try:
             glanced = None if head is None else self._glance(entry, head)
-            return await self._tend(entry, head) if glanced is None else glanced
+            return await self._tend(entry) if glanced is None else glanced
         except (LogError, QueueFull) as passing:
             if isinstance(passing, OutcomeUnknown | StorageFull):
                 self._not_stored(entry.stream)
@@ -101,13 +103,17 @@ class Looks:
         self._tell_broken(entry, type(wrong).__name__)
         return self._clock() + AFTER_TROUBLE
 
-    def unchanged(self, entry: Entry, head: Stored) -> int | None:
+    def unchanged(self, entry: Entry) -> int | None:
         """When to look again, if the last commit is as it was and its turn is not over: so it is with nearly every table."""
-        if head.revision == entry.idle:
-            return self._soon(entry)
-        if head.revision != entry.revision:
+        if not entry.told:
             return None
+        if entry.told == entry.idle:
+            return self._soon(entry)
         now = self._clock()
+        if entry.told == entry.calm:
+            return min(entry.calm_until, now + LOOK_AGAIN) if now < entry.calm_until else None
+        if entry.told != entry.revision:
+            return None
         ends_at = self._ends_at(entry, entry.known, now) if entry.known else entry.ends_at
         if now >= ends_at:
             return None
@@ -117,26 +123,25 @@ class Looks:
     def _glance(self, entry: Entry, head: Stored) -> int | None:
         """When to look again, if the last commit is as it was, or so young that no turn can be over."""
         if head.revision in {entry.idle, entry.revision}:
-            return self.unchanged(entry, head)
+            return self.unchanged(entry)
         now = self._clock()
         entry.forget()
         orphaned, entry.orphaned = entry.orphaned, False
         commit = decode(head.data)
         self.skew.note(entry.table_id, commit.at, now)
+        amid = _amid_a_deal(commit)
         soonest = commit.at + min(entry.shortest, LOOK_AGAIN)
         if soonest > now + LOOK_AGAIN:  # by a clock that was ahead: folded, and measured anew
             return None
-        if orphaned and not _amid_a_deal(commit):
+        if (orphaned and not amid) or not begins_a_turn(commit):
             return None
-        if now < soonest:
-            return soonest if begins_a_turn(commit) else None
-        later = commit.at + entry.shortest
-        return min(later, now + LOOK_AGAIN) if now < later and _amid_a_deal(commit) else None
+        entry.calm, entry.calm_until = head.revision, commit.at + entry.shortest if amid else soonest
+        return self.unchanged(entry)
 
-    async def _tend(self, entry: Entry, head: Stored | None) -> int | None:
+    async def _tend(self, entry: Entry) -> int | None:
         """Do what is due. What is at hand of the turn is enough, when nothing seems to have happened since; else the table is folded."""
         known = entry.known
-        if known is None or not (entry.left if head is None else head.revision == known.revision):
+        if known is None or not (entry.left or entry.told == known.revision):
             loaded = await self._tables.load(entry.table_id, at_leader=True)
             known = self._learn(entry, loaded)
             if known is None:

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from services.table.clocks.store import Running
+from shared.eventlog.port import Stored
 
 LONG_AGO: Final = 1 << 62  # milliseconds: tables that are new here are due at once, those whose turn ends soonest first
 
@@ -33,7 +34,8 @@ class Entry(msgspec.Struct):
     """A running table, when to look at it again, and what is known of its turn: `ends_at` has its outages in it; 0: nothing is.
 
     `left`: the last turn ran out, and this one began with that; most likely nobody is there. `idle`: the revision at which no turn waited.
-    `orphaned`: whoever would have started its next deal may have died.
+    `calm`: the revision at which no turn can be over before `calm_until`. `orphaned`: whoever would have started its next deal may have
+    died. `told`: the revision of its last commit as the log told it (0: it did not), which was so up to sequence `as_of` of the stream.
     """
 
     table_id: str
@@ -45,12 +47,24 @@ class Entry(msgspec.Struct):
     known: Known | None = None
     left: bool = False
     idle: int = 0
+    calm: int = 0
+    calm_until: int = 0
     orphaned: bool = False
     busy: bool = False
+    told: int = 0
+    as_of: int = 0
 
     def forget(self) -> None:
         """Nothing is known of the table's turn any more."""
-        self.revision, self.ends_at, self.known, self.left, self.idle = 0, 0, None, False, 0
+        self.revision, self.ends_at, self.known, self.left, self.idle, self.calm = 0, 0, None, False, 0, 0
+
+    def hear(self, head: Stored | None, as_of: int) -> None:
+        """What an answer of the log that was asked for what came after `as_of` says of this table; see `Heads`."""
+        if head is not None:
+            self.told = head.revision
+        elif not self.as_of or as_of < self.as_of:  # nothing was ever told of it, or by a server that has less of the log
+            self.told = 0
+        self.as_of = as_of
 
     def row(self) -> Running:
         """For the store."""

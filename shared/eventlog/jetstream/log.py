@@ -28,6 +28,7 @@ from shared.eventlog.port import (
     STORAGE_FULL,
     CommitTooLarge,
     Conflict,
+    Heads,
     LogError,
     OutcomeUnknown,
     StorageFull,
@@ -224,9 +225,9 @@ class JetStreamLog:
         """See `EventLog.confirm`."""
         await self._majority.confirm(stream)
 
-    async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:
+    async def heads(self, addresses: Sequence[Address], after: int = 0) -> Heads:
         """See `EventLog.heads`."""
-        return await self._reader.heads([address for address in addresses if self.partitions.know(address)])
+        return await self._reader.heads([address for address in addresses if self.partitions.know(address)], after)
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:
         """See `EventLog.read`."""

@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 
 from shared.eventlog.jetstream.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer, header, status_of
 from shared.eventlog.jetstream.streams import Namespace
-from shared.eventlog.port import NotPermitted, Stored, Unavailable
+from shared.eventlog.port import Heads, NotPermitted, Stored, Unavailable
 from shared.events.address import Address
 from shared.events.commit import revision_in
 
@@ -31,6 +31,7 @@ PATIENCE_SECONDS: Final = 3.0  # for a read with all its tries; then 503, and th
 NOT_FOUND: Final = 10037  # err_code: no message found
 SEQUENCE: Final = "Nats-Sequence"
 SUBJECT: Final = "Nats-Subject"
+AS_OF: Final = "Nats-UpTo-Sequence"  # the stream's last, as the answer was made
 PREVIOUS: Final = "Nats-Last-Sequence"  # of the same subject, on live messages; of the same answer, on direct ones
 
 
@@ -73,24 +74,32 @@ class Reader:
         """The aggregate's last commit, asked at the stream's leader."""
         return await self._at_leader(address, {"last_by_subj": self._namespace.subject(address)}, seconds)
 
-    async def heads(self, addresses: Sequence[Address]) -> dict[Address, Stored]:
-        """See `EventLog.heads`: one direct get for all, of which what is lost on the way is not missed."""
+    async def heads(self, addresses: Sequence[Address], after: int) -> Heads:
+        """See `EventLog.heads`: one direct get for all, which brings only what lies above `after`."""
         if not addresses:
-            return {}
+            return Heads({})
         found: dict[Address, Stored] = {}
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         known = {self._namespace.subject(address): address for address in addresses}
-        query = {"multi_last": list(known), "batch": len(known), "max_bytes": BATCH_BYTES}
+        query = {"multi_last": list(known), "seq": after + 1, "batch": len(known), "max_bytes": BATCH_BYTES}
+        last = 0
 
         def deliver(message: Msg) -> None:
+            nonlocal last
             status = status_of(message)
             if done.done():
                 return
+            if status in {"", "204"} and int(header(message, PREVIOUS) or 0) != last:
+                last = -1  # see `_direct`; what was lost is not missed, but nothing is concluded from what is not there
             if not status:
                 address = known[header(message, SUBJECT)]
-                found[address] = self._stored(address, message)
-            elif status in {"204", "404"}:  # the end; nothing there
-                done.set_result(None)
+                found[address] = head = self._stored(address, message)
+                last = last if last < 0 else head.sequence
+            elif status == "204":  # the end
+                whole = last >= 0 and not int(header(message, "Nats-Num-Pending"))
+                done.set_result(int(header(message, AS_OF)) if whole else 0)
+            elif status == "404":  # not one of them has a commit
+                done.set_result(0)
             else:
                 done.set_exception(Unanswered(f"direct get: status {status}"))
 
@@ -99,7 +108,7 @@ class Reader:
             await self._connection.collect(f"$JS.API.DIRECT.GET.{stream}", msgspec.json.encode(query), DIRECT_SECONDS, done, deliver)
         except (Unsent, NoResponders, Unanswered) as cause:
             raise Unavailable(str(cause)) from cause
-        return found
+        return Heads(found, done.result())
 
     async def last_sequence(self, stream: str) -> int:
         """The sequence of the stream's newest message, asked at its leader."""

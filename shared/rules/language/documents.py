@@ -14,7 +14,7 @@ from shared.rules.language.refusal import Malformed, NotJson
 
 T = TypeVar("T")
 
-_PLACE = re.compile(r"(?s)(?P<what>.*?)(?: - at `(?:key in )?\$(?P<place>[^`]*)`)?")
+_PLACE = re.compile(r"(?s)(?P<what>.*?)(?: - at (?:`key` in )?`\$(?P<place>[^`]*)`)?")
 _FIELD = re.compile(r"Object (?:contains unknown|missing required) field `(?P<field>[^`]*)`")
 
 

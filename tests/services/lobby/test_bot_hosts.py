@@ -190,12 +190,57 @@ async def test_seats_of_bots(client, sign_up, sign_up_bot, host_token, table_ser
     assert malformed["path"] == "cursor"
 
 
-async def test_a_lease_is_asked_for_in_order(client, host_token):
-    """Names that are none, and more of them than there are shares, are refused."""
+LONG = "x" * 121
+SEEN = {"name": "0", "holder": "", "epoch": 0, "renewals": 0}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "place"),
+    [
+        ("PUT", "/bots/hosts/one", {"names": ["a b"], "held": {}}, "names[0]"),
+        ("PUT", "/bots/hosts/one", {"names": ["x"] * 257, "held": {}}, "names"),
+        ("PUT", "/bots/hosts/one", {"names": [], "held": {"0": 2**63}}, "held[...]"),
+        ("PUT", "/bots/hosts/one", {"names": [], "held": {"0": -1}}, "held[...]"),
+        ("PUT", "/bots/hosts/one", {"names": [], "held": {"0\n": 1}}, "held"),
+        ("PUT", "/bots/hosts/a%20b", {"names": [], "held": {}}, "holder"),
+        ("PUT", "/bots/hosts/a%0A", {"names": [], "held": {}}, "holder"),
+        ("DELETE", "/bots/hosts/%00", None, "holder"),
+        ("DELETE", f"/bots/hosts/{LONG}", None, "holder"),
+        ("POST", "/bots/leases/released", {"held": {"0": 2**63}}, "held[...]"),
+        ("POST", "/bots/leases/released", {"held": {LONG: 1}}, "held"),
+        ("POST", "/bots/leases", {"holder": "one\n", "seen": SEEN}, "holder"),
+        ("POST", "/bots/leases", {"holder": "", "seen": SEEN}, "holder"),
+        ("POST", "/bots/leases", {"holder": "one", "seen": SEEN | {"name": LONG}}, "seen.name"),
+        ("POST", "/bots/leases", {"holder": "one", "seen": SEEN | {"name": "\x00"}}, "seen.name"),
+        ("POST", "/bots/leases", {"holder": "one", "seen": SEEN | {"holder": "\x00"}}, "seen.holder"),
+        ("POST", "/bots/leases", {"holder": "one", "seen": SEEN | {"epoch": -1}}, "seen.epoch"),
+        ("POST", "/bots/leases", {"holder": "one", "seen": SEEN | {"epoch": 2**53 + 1}}, "seen.epoch"),
+        ("POST", "/bots/leases", {"holder": "one", "seen": SEEN | {"renewals": 2**63}}, "seen.renewals"),
+    ],
+)
+async def test_a_lease_is_asked_for_in_order(client, host_token, method, path, body, place):
+    """Names that are none, more of them than there are shares, counts that none can be: refused with the place, and nothing is kept."""
     host = Person(client, token=host_token)
-    for path, body in (("/bots/hosts/one", {"names": ["a b"], "held": {}}), ("/bots/hosts/one", {"names": ["x"] * 257, "held": {}})):
-        assert (await host.ask("PUT", path, body)).status_code == 400
-    assert (await host.ask("PUT", "/bots/hosts/a%20b", {"names": [], "held": {}})).json()["path"] == "holder"
+    answer = await host.ask(method, path, body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "malformed"), answer.text
+    assert answer.json()["path"].startswith(place), answer.text
+    assert await host.get("/bots/leases") == {"leases": [], "hosts": []}
+
+
+@pytest.mark.parametrize("count", [2**31, 2**53])
+async def test_counts_may_be_large(client, host_token, count):
+    """A count that a lease could have is no error, though none has it."""
+    host = Person(client, token=host_token)
+    assert await host.post("/bots/leases", {"holder": "one", "seen": SEEN | {"epoch": count, "renewals": count}}, status=200) == {
+        "lease": None
+    }
+    await host.post("/bots/leases/released", {"held": {"0": count}}, status=200)
+    assert await host.ask("PUT", "/bots/hosts/one", {"names": ["0"], "held": {"0": count}}, status=200) == {"held": []}
+    assert (await host.get("/bots/leases"))["leases"] == []
+
+
+async def test_a_lease_needs_a_token(client):
+    """Nobody is nobody's host."""
     with pytest.raises(ApiProblem) as refused:
         await LobbyLeases(Api(client, patience=0.0)).standing()
     assert refused.value.status == 401

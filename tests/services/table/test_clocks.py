@@ -337,9 +337,9 @@ async def test_looks_come_in_small_parts_of_one_stream_after_another(playing, ro
     parts = []
     heads = playing.log.heads
 
-    async def counted(addresses):
+    async def counted(addresses, after):
         parts.append((addresses[0].stream, len(addresses)))
-        return await heads(addresses)
+        return await heads(addresses, after)
 
     playing.log.heads = counted
     await sweeper.sweep(playing.now)
