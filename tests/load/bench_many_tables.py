@@ -1,11 +1,12 @@
 """One instance with 10,000 open tables: what a move waits, and what memory it takes, against the same rate at 10 tables. JSON lines.
 
-The tables are served by one `pulka serve table`, on embedded servers in a temporary folder. This process opens them straight in the log, in
-mid-deal, lets the instance show each once, and moves over HTTP at a constant rate, at tables drawn by lot: first at an instance that has
-ten open, then at one that has ten thousand. What it sends it learns from the log before a move's clock starts.
+The tables are served by two instances of `pulka serve table`, each with a log of its own, on embedded servers in a temporary folder. This
+process opens them straight in the log, in mid-deal, lets the instance show each once, and moves over HTTP at a constant rate, at tables
+drawn by lot: in turns at the instance that has ten open and at the one that has ten thousand, as the machine may be slower a minute later.
+The other one is stopped meanwhile. What is sent is learnt from the log before a move's clock starts.
 
-After that, with no instance there, the log alone takes appends at the same rate, of as many other aggregates: NATS too looks longer for the
-last message of one subject among ten thousand. What the moves lose beyond that is the table service's.
+The log alone takes appends at the same rate in the same turns, of as many other aggregates: NATS too looks longer for the last message of
+one subject among ten thousand. What the moves lose beyond that is the table service's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import argparse
 import asyncio
 import random
 import secrets
-import statistics
+import signal
 import sys
 import tempfile
 import time
@@ -48,7 +49,8 @@ TURN_S = 3600  # nobody's time runs out meanwhile
 RATE = 100.0  # moves a second: each of ten tables makes ten, and waits for each
 CONNECTIONS = 16
 AT_ONCE = 32  # tables that are opened together
-ROUNDS = 5  # of each kind, in turns
+ROUNDS = 7  # of each kind, in turns
+SETTLE = 8.0  # seconds, a look of the clocks at every table and more, between a stop and what is measured
 
 
 class Room:
@@ -191,31 +193,72 @@ def resident(pid: int) -> float:
     return int(line.split()[1]) / 1024
 
 
-async def measure(servers: EmbeddedServers, folder: Path, tables: int, seconds: float) -> tuple[list[float], list[float]]:
-    """The figures of one instance with so many open tables; the p99 of each round, of moves and of bare appends."""
-    namespace = f"many{tables}"
-    with Club(servers.nats_url, servers.postgres_dsn, namespace, folder, "table") as club:
-        log = await open_log(servers.nats_url, namespace, durable=True)
-        schema = schema_of(Openings(None, None, None), namespace)  # type: ignore[arg-type] # its name is all that is asked of it
-        postgres = await asyncpg.connect(servers.postgres_dsn, server_settings={"search_path": schema})
-        empty = resident(club.process.pid)
-        room = Room(Tables(log, TableCodec(KEYS), capacity=1 << 30), postgres, club.url)
-        ids = await room.open(tables)
-        tell("instance_memory", "MB", [resident(club.process.pid)], tables=tables, empty=round(empty))
-        rounds = [await room.waits(ids, seconds) for _ in range(ROUNDS)]
-        p99 = [took[len(took) * 99 // 100] for took in rounds]
-        tell("move_p50", "ms", [took[len(took) // 2] for took in rounds], tables=tables, rate=RATE)
-        tell("move_p99", "ms", p99, tables=tables, rate=RATE)
+class Side:
+    """An instance with so many open tables, and the log alone with as many aggregates."""
+
+    def __init__(self, servers: EmbeddedServers, folder: Path, count: int) -> None:
+        self.servers = servers
+        self.count = count
+        self.namespace = f"many{count}"
+        self.club = Club(servers.nats_url, servers.postgres_dsn, self.namespace, folder, "table")
+        self.moves: list[list[float]] = []
+        self.appends: list[list[float]] = []
+
+    async def open(self) -> None:
+        """Open everything."""
+        self.log = await open_log(self.servers.nats_url, self.namespace, durable=True)
+        schema = schema_of(Openings(None, None, None), self.namespace)  # type: ignore[arg-type] # its name is all that is asked of it
+        postgres = await asyncpg.connect(self.servers.postgres_dsn, server_settings={"search_path": schema})
+        empty = resident(self.club.process.pid)
+        self.room = Room(Tables(self.log, TableCodec(KEYS), capacity=1 << 30), postgres, self.club.url)
+        self.ids = await self.room.open(self.count)
+        tell("instance_memory", "MB", [resident(self.club.process.pid)], tables=self.count, empty=round(empty))
         await postgres.close()
-        await log.close()
-    bare = Bare(await open_log(servers.nats_url, f"bare{tables}", durable=True))
-    await bare.open(tables)
-    floors = [await bare.waits(seconds) for _ in range(ROUNDS)]
-    floor = [took[len(took) * 99 // 100] for took in floors]
-    tell("append_p50", "ms", [took[len(took) // 2] for took in floors], aggregates=tables, rate=RATE)
-    tell("append_p99", "ms", floor, aggregates=tables, rate=RATE)
-    await bare.log.close()
-    return p99, floor
+        self.bare = Bare(await open_log(self.servers.nats_url, f"bare{self.count}", durable=True))
+        await self.bare.open(self.count)
+
+    async def round(self, seconds: float) -> None:
+        """Move at the tables, and append, for so long each."""
+        self.club.process.send_signal(signal.SIGCONT)
+        await asyncio.sleep(SETTLE)
+        self.moves.append(await self.room.waits(self.ids, seconds))
+        self.club.process.send_signal(signal.SIGSTOP)
+        self.appends.append(await self.bare.waits(seconds))
+
+    def told(self) -> None:
+        """Tell the figures."""
+        for what, places, rounds in (("move", "tables", self.moves), ("append", "aggregates", self.appends)):
+            tell(f"{what}_p50", "ms", [percentile(took, 50) for took in rounds], rate=RATE, **{places: self.count})
+            tell(f"{what}_p99", "ms", [percentile(took, 99) for took in rounds], rate=RATE, **{places: self.count})
+
+    async def close(self) -> None:
+        """Close both logs."""
+        await self.log.close()
+        await self.bare.log.close()
+
+
+def percentile(took: list[float], percent: int) -> float:
+    """Of a sorted list."""
+    return took[len(took) * percent // 100]
+
+
+async def measure(servers: EmbeddedServers, folder: Path, tables: int, seconds: float) -> None:
+    """All figures, and how the many compare with the few, round by round."""
+    few, many = (Side(servers, folder, count) for count in (FEW, tables))
+    with few.club, many.club:
+        for side in (few, many):
+            await side.open()
+            side.club.process.send_signal(signal.SIGSTOP)
+        for _ in range(ROUNDS):
+            for side in (few, many):
+                await side.round(seconds)
+        for side in (few, many):
+            side.club.process.send_signal(signal.SIGCONT)
+            side.told()
+            await side.close()
+    for what, lists in (("move", (few.moves, many.moves)), ("append", (few.appends, many.appends))):
+        p99s = [[percentile(took, 99) for took in rounds] for rounds in lists]
+        tell(f"{what}_p99_many_to_few", "ratio", [after / before for before, after in zip(*p99s, strict=True)])
 
 
 def main() -> None:
@@ -226,10 +269,7 @@ def main() -> None:
     given = asked.parse_args()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(40))  # errors and worse: figures only
     with tempfile.TemporaryDirectory(prefix="pulka-bench-") as folder, EmbeddedServers(Path(folder) / "home") as servers:
-        measured = [uvloop.run(measure(servers, Path(folder), count, given.seconds)) for count in (FEW, given.tables)]
-    (few, few_bare), (many, many_bare) = measured
-    tell("move_p99_many_to_few", "ratio", [statistics.median(many) / statistics.median(few)])
-    tell("append_p99_many_to_few", "ratio", [statistics.median(many_bare) / statistics.median(few_bare)])
+        uvloop.run(measure(servers, Path(folder), given.tables, given.seconds))
 
 
 if __name__ == "__main__":
