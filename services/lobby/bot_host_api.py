@@ -31,9 +31,7 @@ MOST_SHARES: Final = 256  # of one host: four times as many as there are
 PAGE: Final = 1000  # live tables looked through for a page of seats: some 30 ms
 
 _WANTED: Final = "letters, digits and _.:- only, at most 120"
-Name = Annotated[
-    str, text_like(r"^[A-Za-z0-9_.:-]{1,120}$(?!\n)", f"must be {_WANTED}")
-]  # a share, or a host
+Name = Annotated[str, text_like(r"^[A-Za-z0-9_.:-]{1,120}$(?!\n)", f"must be {_WANTED}")]  # a share, or a host
 Holder = Annotated[str, text_like(r"^[A-Za-z0-9_.:-]{0,120}$(?!\n)", f"must be {_WANTED}")]  # empty: the lease was given back
 Count = Annotated[int, Meta(ge=0, le=2**53)]  # what every JSON library keeps exact; at one a second it is never reached
 Held = Annotated[dict[Name, Count], Meta(max_length=MOST_SHARES)]
