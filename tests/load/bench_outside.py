@@ -116,8 +116,8 @@ def main() -> None:
     """Run and print."""
     options = argparse.ArgumentParser()
     options.add_argument("--deals", type=int, choices=TABLES, default=5)
-    options.add_argument("--seconds", type=float, default=3.0)
-    options.add_argument("--rounds", type=int, default=5)
+    options.add_argument("--seconds", type=float, default=2.0)
+    options.add_argument("--rounds", type=int, default=15)
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="pulka-bench-") as home, EmbeddedServers(Path(home) / "home") as servers:
         loads = uvloop.run(all_dealt(servers.nats_url, chosen.deals))

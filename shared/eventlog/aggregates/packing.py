@@ -43,16 +43,24 @@ class Packing(Generic[R]):
 
     def __init__(self, root: type[R], shared: tuple[type[msgspec.Struct], ...] = (), kinds: Iterable[type[msgspec.Struct]] = ()) -> None:
         self._root = root
+        self._shared = frozenset(shared)
         found = _classes(root, set())
         for kind in kinds:
             _classes(kind, found)
         classes = sorted(found, key=_name)
         self._numbers = {kind: number for number, kind in enumerate(classes, _FIRST)}
-        self._places = {kind: _places(kind) for kind in classes}
-        self._makers = {
-            number: (_maker(kind), 1 + len(kind.__struct_fields__), self._places[kind]) for kind, number in self._numbers.items()
+        self._of_kind: dict[type, Callable[[Any], list[Any]]] = {
+            tuple: lambda value: [_TUPLE, *map(self._plain, value)],
+            list: lambda value: [_LIST, *map(self._plain, value)],
+            dict: lambda value: [_DICT, *(self._plain(one) for pair in value.items() for one in pair)],
+            frozenset: lambda value: [_SET, *map(self._plain, sorted(value))],
+            Fraction: lambda value: [_FRACTION, value.numerator, value.denominator],
         }
-        self._shared = frozenset(shared)
+        self._of_kind |= {kind: self._writer_of(kind) for kind in classes}
+        self._makers = {
+            number: (_maker(kind), 1 + len(kind.__struct_fields__), [(place, self._reader(hint)) for place, hint in _places(kind)])
+            for kind, number in self._numbers.items()
+        }
         self._unpack_shared = lru_cache(maxsize=SHARED_AT_ONCE)(lambda data: self._record(_decode(data)))
         told = "\n".join(f"{_name(kind)}({', '.join(kind.__struct_fields__)})" for kind in classes)
         self.fingerprint: Final = hashlib.sha256(told.encode()).hexdigest()[:16]
@@ -75,23 +83,24 @@ class Packing(Generic[R]):
         kind = type(value)
         if kind in _ATOMS:
             return value
-        if kind is tuple:
-            return [_TUPLE, *[one if type(one) in _ATOMS else self._plain(one) for one in value]]
-        if kind is list:
-            return [_LIST, *map(self._plain, value)]
-        if kind is dict:
-            return [_DICT, *(self._plain(one) for pair in value.items() for one in pair)]
-        if kind is frozenset:
-            return [_SET, *map(self._plain, sorted(value))]
-        if kind is Fraction:
-            return [_FRACTION, value.numerator, value.denominator]
-        number = self._numbers.get(kind)
-        if number is None:
+        write = self._of_kind.get(kind)
+        if write is None:
             raise TypeError(f"{kind.__name__} is not packed")
-        plain: list[Any] = [number, *astuple(value)]
-        for place in self._places[kind]:
-            plain[place] = self._plain(plain[place])
-        return [_SHARED, _encode(plain)] if kind in self._shared else plain
+        return write(value)
+
+    def _writer_of(self, kind: type[msgspec.Struct]) -> Callable[[Any], list[Any]]:
+        number = self._numbers[kind]
+        writers = [(place, self._writer(hint)) for place, hint in _places(kind)]
+        if not writers and kind not in self._shared:
+            return lambda record: [number, *astuple(record)]
+
+        def write(record: Any) -> list[Any]:
+            plain: list[Any] = [number, *astuple(record)]
+            for place, write in writers:
+                plain[place] = write(plain[place])
+            return plain
+
+        return (lambda record: [_SHARED, _encode(write(record))]) if kind in self._shared else write
 
     def _record(self, plain: Any) -> Any:
         if type(plain) is not list:
@@ -102,10 +111,32 @@ class Packing(Generic[R]):
         make, length, places = self._makers[first]
         if len(plain) != length:
             raise ValueError(first)
-        for place in places:
+        for place, read in places:
             if type(plain[place]) is list:
-                plain[place] = self._record(plain[place])
+                plain[place] = read(plain[place])
         return make(*plain[1:])
+
+    def _writer(self, hint: Any) -> Callable[[Any], Any]:
+        """`_plain` for values of this type: where the type says what comes, nothing has to be found out."""
+        parts = _parts(hint)
+        if parts and all(map(_is_atom, parts)):
+            return lambda value: [_TUPLE, *value] if type(value) is tuple else self._plain(value)
+        if len(parts) != 1:
+            return self._plain
+        write = self._writer(parts[0])
+        return lambda value: [_TUPLE, *map(write, value)] if type(value) is tuple else self._plain(value)
+
+    def _reader(self, hint: Any) -> Callable[[list[Any]], Any]:
+        """`_record` for lists that a value of this type was packed as."""
+        parts = _parts(hint)
+        if parts and all(map(_is_atom, parts)):
+            return lambda plain: tuple(plain[1:]) if plain[0] == _TUPLE and list not in map(type, plain) else self._record(plain)
+        if len(parts) != 1:
+            return self._record
+        read = self._reader(parts[0])
+        return lambda plain: (
+            tuple([read(one) if type(one) is list else one for one in plain[1:]]) if plain[0] == _TUPLE else self._record(plain)
+        )
 
     def _held(self, first: int, plain: list[Any]) -> Any:
         """What is no record of a class, or a shared one."""
@@ -125,10 +156,19 @@ class Packing(Generic[R]):
         raise LookupError(first)
 
 
-def _places(kind: type[msgspec.Struct]) -> tuple[int, ...]:
-    """Where a record's list has what may be more than an atom; its number stands at 0."""
+def _places(kind: type[msgspec.Struct]) -> list[tuple[int, Any]]:
+    """Where a record's list has what may be more than an atom, and of which type; its number stands at 0."""
     hints = get_type_hints(kind)
-    return tuple(place for place, name in enumerate(kind.__struct_fields__, 1) if not _is_atom(hints[name]))
+    return [(place, hints[name]) for place, name in enumerate(kind.__struct_fields__, 1) if not _is_atom(hints[name])]
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    """The types of the elements of a tuple's type, one for a tuple of any length; none for what need be no tuple."""
+    if get_origin(hint) in {Union, UnionType}:
+        rest = [one for one in get_args(hint) if one is not type(None)]
+        return _parts(rest[0]) if len(rest) == 1 else ()
+    parts = get_args(hint) if get_origin(hint) is tuple else ()
+    return parts[:1] if parts[1:] == (...,) else parts
 
 
 def _is_atom(hint: Any) -> bool:
