@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
 import structlog
 
 from shared.eventlog.jetstream.connection import Connection, NoResponders, Unanswered, Unsent, status_of
@@ -27,7 +28,8 @@ class JetStreamSnapshots:
     async def read(self, address: Address, part: str) -> bytes | None:
         """See `Snapshots.read`."""
         try:
-            answer = await self._connection.request(f"{self._ask}.{self._subject(address, part)}", b"", READ_SECONDS)
+            query = msgspec.json.encode({"last_by_subj": self._subject(address, part), "no_hdr": True})  # to read headers takes 35 µs
+            answer = await self._connection.request(self._ask, query, READ_SECONDS)
         except (Unsent, NoResponders, Unanswered) as cause:
             log.debug("snapshot_not_read", aggregate=address.subject, reason=type(cause).__name__)
             return None
