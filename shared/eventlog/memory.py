@@ -14,7 +14,7 @@ from shared.eventlog.port import (
     MAX_COMMIT_BYTES,
     CommitTooLarge,
     Conflict,
-    Heads,
+    LastCommits,
     LogBehind,
     OutcomeUnknown,
     StorageFull,
@@ -158,14 +158,14 @@ class MemoryLog:
         self._check()
         await asyncio.sleep(0)  # see append
 
-    async def heads(self, addresses: Sequence[Address], after: int = 0) -> Heads:
+    async def heads(self, addresses: Sequence[Address], after: int = 0) -> LastCommits:
         """See `EventLog.heads`."""
         self._check()
         await asyncio.sleep(0)  # see append
         if not addresses:
-            return Heads({})
+            return LastCommits({})
         found = {address: head for address in addresses if (head := self._head(address)) is not None and head.sequence > after}
-        return Heads(found, self.store.last_sequence(addresses[0].stream))
+        return LastCommits(found, self.store.last_sequence(addresses[0].stream))
 
     async def read(self, address: Address, after: int = 0, until: int = 0) -> list[Stored]:  # noqa: ARG002 - never lags, so `until` asks nothing
         """See `EventLog.read`."""

@@ -35,7 +35,7 @@ class Stored(msgspec.Struct, frozen=True):
         return f"{self.stream}:{self.sequence}"
 
 
-class Heads(msgspec.Struct, frozen=True):
+class LastCommits(msgspec.Struct, frozen=True):
     """The last commits of many aggregates of one stream, as far as they were told, `as_of` a sequence of that stream.
 
     An aggregate that was asked for and is not `found` has no commit above the sequence after which it was asked, up to `as_of`. 0: a part
@@ -128,7 +128,7 @@ class EventLog(Protocol):
         """Return once a majority of a stream's servers is known to be there, so that commits can be stored now. Raises `Unavailable`."""
         ...
 
-    async def heads(self, addresses: Sequence[Address], after: int = 0) -> Heads:
+    async def heads(self, addresses: Sequence[Address], after: int = 0) -> LastCommits:
         """The last commits of many aggregates of one stream, those of them above sequence `after`, asked together; may lag the leader, and
         may go back from one answer to the next. For whoever only wants to know where to look. Raises `Unavailable`.
         """

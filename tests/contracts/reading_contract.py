@@ -6,7 +6,7 @@ from contextlib import aclosing
 
 import pytest
 
-from shared.eventlog.port import Conflict, Heads, LogBehind, Unavailable
+from shared.eventlog.port import Conflict, LastCommits, LogBehind, Unavailable
 from tests.contracts.commits import PATIENCE, fill, flat, follow_all, follow_batches, some_commit, some_table, take
 
 
@@ -29,7 +29,7 @@ class ReadingContract:
         heads = await world.log.heads(tables)
         assert heads.found == {table: await world.log.head(table) for table in tables[1:]}
         assert (await world.log.heads(tables[:1])).found == {}
-        assert await world.log.heads([]) == Heads({})
+        assert await world.log.heads([]) == LastCommits({})
 
     async def test_heads_are_told_again_where_something_came(self, world):
         """Asked for what lies after a sequence, it tells of the aggregates that have something there, and how far that holds."""
@@ -38,13 +38,15 @@ class ReadingContract:
             await fill(world.log, table, 2)
         told = await world.log.heads(tables)
         assert told.as_of == max(head.sequence for head in told.found.values())
-        assert await world.log.heads(tables, told.as_of) == Heads({}, told.as_of)
+        assert await world.log.heads(tables, told.as_of) == LastCommits({}, told.as_of)
         new = [await world.log.append(table, some_commit(table, 3), told.found[table].sequence) for table in tables[2:5]]
         newest = await world.log.append(tables[0], some_commit(tables[0], 1), 0)
         again = await world.log.heads(tables, told.as_of)
-        assert again == Heads({stored.address: stored for stored in (*new, newest)}, newest.sequence)
-        assert await world.log.heads(tables[5:], told.as_of) == Heads({}, newest.sequence)
-        assert await world.log.heads(tables, new[0].sequence) == Heads({one.address: one for one in (*new[1:], newest)}, newest.sequence)
+        assert again == LastCommits({stored.address: stored for stored in (*new, newest)}, newest.sequence)
+        assert await world.log.heads(tables[5:], told.as_of) == LastCommits({}, newest.sequence)
+        assert await world.log.heads(tables, new[0].sequence) == LastCommits(
+            {one.address: one for one in (*new[1:], newest)}, newest.sequence
+        )
 
     async def test_read_gives_what_comes_after(self, world):
         """Reading goes on after a sequence, and what is there is all there is."""

@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 
 from shared.eventlog.memory import MemoryLog, MemoryStore
-from shared.eventlog.port import Heads, Stored
+from shared.eventlog.port import LastCommits, Stored
 from shared.events.address import Address
 
 SLOW = 0.05  # seconds that a request to the log takes at the most; now and then it is a hundred times as long
@@ -52,7 +52,7 @@ class FaultyLog(MemoryLog):
         await self._wire()
         return await super().head(address)
 
-    async def heads(self, addresses: Sequence[Address], after: int = 0) -> Heads:
+    async def heads(self, addresses: Sequence[Address], after: int = 0) -> LastCommits:
         """See `EventLog.heads`: a replica may have far less than the one that was asked before, and parts of an answer get lost."""
         await self._wire()
         if not addresses or self._lot.random() >= self._faults:
@@ -61,8 +61,8 @@ class FaultyLog(MemoryLog):
         there = ([one for one in self.store.aggregate(address) if one.sequence <= as_of] for address in addresses)
         found = {commits[-1].address: commits[-1] for commits in there if commits and commits[-1].sequence > after}
         if self._lot.random() < 0.5:
-            return Heads(found, as_of)
-        return Heads({address: head for address, head in found.items() if self._lot.random() < 0.5})
+            return LastCommits(found, as_of)
+        return LastCommits({address: head for address, head in found.items() if self._lot.random() < 0.5})
 
     async def hear(self, address: Address, heard: Callable[[Stored], None]) -> Callable[[], Awaitable[None]]:
         """See `EventLog.hear`: what is stored is heard later, and now and then not at all."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from services.ledger.archive import archive_files
 from services.ledger.archive.archive_files import BadArchive
-from shared.eventlog.port import FOLLOW_BATCH, EventLog, Heads, NotInArchive, Stored
+from shared.eventlog.port import FOLLOW_BATCH, EventLog, LastCommits, NotInArchive, Stored
 from shared.events.address import Address, Partitions
 from shared.events.archive_mark import is_mark
 from shared.projections.versions.filling import Archive
@@ -73,7 +73,7 @@ class WholeLog:
         """See `EventLog.confirm`."""
         await self._log.confirm(stream)
 
-    async def heads(self, addresses: Sequence[Address], after: int = 0) -> Heads:
+    async def heads(self, addresses: Sequence[Address], after: int = 0) -> LastCommits:
         """See `EventLog.heads`."""
         return await self._log.heads(addresses, after)
 

@@ -27,7 +27,7 @@ from services.table.clocks.pulse import Pulse, WentBack
 from services.table.clocks.schedule import Entry, Schedule
 from services.table.clocks.store import AT_A_TIME, ClockStore, Running, Silence
 from services.table.table import Result, Tables
-from shared.eventlog.port import Heads, LogError, Stored
+from shared.eventlog.port import LastCommits, LogError, Stored
 from shared.events import address
 from shared.leases.shares import Sharing
 from shared.projections.core.status import PASSING, classify
@@ -305,7 +305,7 @@ class Clocks:
 
     async def _look_at(self, stream: str, due: list[Entry]) -> None:
         asked = [entry for entry in due if not entry.left]
-        heads = Heads({})
+        heads = LastCommits({})
         try:
             heads = await self._log.heads(
                 [address.table(entry.table_id) for entry in asked], min((entry.as_of for entry in asked), default=0)

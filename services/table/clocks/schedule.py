@@ -59,7 +59,7 @@ class Entry(msgspec.Struct):
         self.revision, self.ends_at, self.known, self.left, self.idle, self.calm = 0, 0, None, False, 0, 0
 
     def hear(self, head: Stored | None, as_of: int) -> None:
-        """What an answer of the log that was asked for what came after `as_of` says of this table; see `Heads`."""
+        """What an answer of the log that was asked for what came after `as_of` says of this table; see `LastCommits`."""
         if head is not None:
             self.told = head.revision
         elif not self.as_of or as_of < self.as_of:  # nothing was ever told of it, or by a server that has less of the log

@@ -28,7 +28,7 @@ from shared.eventlog.port import (
     STORAGE_FULL,
     CommitTooLarge,
     Conflict,
-    Heads,
+    LastCommits,
     LogError,
     OutcomeUnknown,
     StorageFull,
@@ -225,7 +225,7 @@ class JetStreamLog:
         """See `EventLog.confirm`."""
         await self._majority.confirm(stream)
 
-    async def heads(self, addresses: Sequence[Address], after: int = 0) -> Heads:
+    async def heads(self, addresses: Sequence[Address], after: int = 0) -> LastCommits:
         """See `EventLog.heads`."""
         return await self._reader.heads([address for address in addresses if self.partitions.know(address)], after)
 

@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 
 from shared.eventlog.jetstream.connection import ApiError, Connection, NoResponders, Unanswered, Unsent, check_answer, header, status_of
 from shared.eventlog.jetstream.streams import Namespace
-from shared.eventlog.port import Heads, NotPermitted, Stored, Unavailable
+from shared.eventlog.port import LastCommits, NotPermitted, Stored, Unavailable
 from shared.events.address import Address
 from shared.events.commit import revision_in
 
@@ -74,10 +74,10 @@ class Reader:
         """The aggregate's last commit, asked at the stream's leader."""
         return await self._at_leader(address, {"last_by_subj": self._namespace.subject(address)}, seconds)
 
-    async def heads(self, addresses: Sequence[Address], after: int) -> Heads:
+    async def heads(self, addresses: Sequence[Address], after: int) -> LastCommits:
         """See `EventLog.heads`: one direct get for all, which brings only what lies above `after`."""
         if not addresses:
-            return Heads({})
+            return LastCommits({})
         found: dict[Address, Stored] = {}
         done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         known = {self._namespace.subject(address): address for address in addresses}
@@ -108,7 +108,7 @@ class Reader:
             await self._connection.collect(f"$JS.API.DIRECT.GET.{stream}", msgspec.json.encode(query), DIRECT_SECONDS, done, deliver)
         except (Unsent, NoResponders, Unanswered) as cause:
             raise Unavailable(str(cause)) from cause
-        return Heads(found, done.result())
+        return LastCommits(found, done.result())
 
     async def last_sequence(self, stream: str) -> int:
         """The sequence of the stream's newest message, asked at its leader."""
