@@ -8,7 +8,7 @@ from shared.eventlog.aggregates.hearing import OWN_IN_A_ROW, Hearing
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.eventlog.port import Unavailable
 from tests.contracts.commits import some_table
-from tests.contracts.counter import add, counters, request
+from tests.contracts.counter import LIMIT, add, counters, request
 
 
 class Counted:
@@ -70,6 +70,20 @@ async def test_after_one_conflict_the_others_commits_are_heard(logs):
     assert (await counters(logs[0]).load(table)).state == 23
     await two.drain()
     assert counted.listening == 0
+
+
+async def test_who_would_have_refused_for_what_it_had_not_heard_listens(logs):
+    """A refusal that the newest state does not bear out says as much as a lost race: the others' commits are heard from then on."""
+    table, counted = some_table(), Counted(logs[1])
+    one, two = counters(logs[0]), counters(counted)
+    await one.transact(table, request("0"), add(LIMIT))
+    await two.load(table)
+    await one.transact(table, request("1"), add(-LIMIT))
+    assert counted.listening == 0
+    assert isinstance(await two.transact(table, request("2"), add(1)), Committed)
+    assert counted.appends == 1
+    await listens(counted, to=1)
+    await two.drain()
 
 
 async def test_who_is_alone_hears_nothing_after_a_while(logs):

@@ -30,7 +30,7 @@ from tests.services.ledger.played import PlayedTable
 from tests.token_keys import ISSUER
 
 AT_ONCE: Final = 32  # moves under way, whose tables are in the cache
-TABLES: Final = {5: 112, 50: 98}  # of each service, by deals: of those that nobody moves at, a megabyte holds half
+TABLES: Final = {5: 106, 50: 98}  # of each service, by deals: of those that nobody moves at, a megabyte holds half
 LARGE, SMALL = "64", "1"  # megabytes
 MASTER_KEY: Final = ("test", bytes(range(32)))  # of `PlayedTable`
 TERMS: Final = {"clock": {"move_s": 3600, "cut_s": 3600}}  # nobody's time runs out while the others play

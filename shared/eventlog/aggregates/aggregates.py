@@ -205,6 +205,7 @@ class Aggregates(Generic[S, E]):
             if (isinstance(decision, Refused) or not decision) and not newest:
                 known, folded, newest = folded, await self._ask_leader(folded, confirmed=True), True
                 if folded is not known:
+                    self._hearing.conflict(address)
                     revision = await self._revision_of(folded, key)
                     if revision and (answered := await self._repeat(folded, revision, request)) is not None:
                         return answered
