@@ -221,9 +221,9 @@ class BotHost:
         except ApiProblem as problem:
             if problem.status == 401:
                 self._roster.forget(bot)  # the next round gets it another token
-            if problem.status != 409:
-                raise
-            return  # another host, or the table has gone on
+            elif problem.status != 409:  # else another host was faster, or the table has gone on
+                log.warning("bot_not_seated", table=table, code=problem.code)
+            return
         log.info("bot_sat_down", table=table, seat=seat)
         self._play(bot, table, ready=False)
 

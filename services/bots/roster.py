@@ -8,11 +8,12 @@ from typing import Final
 
 import httpx
 
-from services.bots.client import Api
+from services.bots.client import Api, ApiProblem
 
 TABLES_A_BOT: Final = 8  # at a time: each is a stream, of which a player may hold 16, and two hosts may play one for a moment
 NAMES: Final = ("Arkady", "Bella", "Chekhov", "Dasha", "Egor", "Fanny", "Gleb", "Herman")  # of the first bots; later ones get a number too
 PATIENCE: Final = 30.0  # seconds that a seat's client asks again while servers are away, before the host looks after the seat anew
+GONE: Final = frozenset({403, 404})  # answers that say that an account is no built-in player's, or none any more
 AT_ONCE: Final = 16  # tokens asked for at a time: a host that takes over a thousand seats leaves the lobby time for people
 
 
@@ -61,9 +62,8 @@ class Roster:
 
     async def free(self, table: str) -> Bot:
         """A bot with room for one more table, signed up if there is none. One of another host's sits at tables that we do not know of."""
-        for bot in self._bots.values():
-            if bot.own and len(bot.tables) < TABLES_A_BOT and table not in bot.tables:
-                await self.authorize(bot)
+        for bot in list(self._bots.values()):
+            if bot.own and len(bot.tables) < TABLES_A_BOT and table not in bot.tables and await self._lives(bot):
                 return bot
         number, self._signed_up = self._signed_up, self._signed_up + 1
         name = NAMES[number % len(NAMES)] + (f" {number // len(NAMES) + 1}" if number >= len(NAMES) else "")
@@ -71,6 +71,17 @@ class Roster:
         player = answer["player"]["id"]
         self._bots[player] = Bot(Api(self._lobby, answer["token"], player, PATIENCE, self._tables), own=True)
         return self._bots[player]
+
+    async def _lives(self, bot: Bot) -> bool:
+        """Whether it has a token, or gets one; one whose account is gone is dropped."""
+        try:
+            await self.authorize(bot)
+        except ApiProblem as problem:
+            if problem.status not in GONE:
+                raise
+            self._bots.pop(bot.api.player, None)
+            return False
+        return True
 
     def sits(self, playing: Mapping[str, set[str]]) -> None:
         """Where all built-in players sit, as the lobby tells it; others that sit nowhere any more are dropped."""

@@ -1,6 +1,6 @@
 """Snapshots of aggregates: a cache in the log's cluster, and nothing more. Whatever is missing, old or wrong there costs time only.
 
-The port, the form, and the in-memory twin; the adapter is `jetstream_snapshots`.
+The port, the form, and the in-memory twin; the adapter is `jetstream.snapshots`.
 """
 
 from __future__ import annotations

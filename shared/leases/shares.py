@@ -78,19 +78,23 @@ class Sharing:
         self._instances: Standstill[Instance] = Standstill(steady)
 
     def decide(
-        self, leases: Iterable[ShareLease], instances: Iterable[Instance], held: Collection[str]
+        self, leases: Iterable[ShareLease], instances: Iterable[Instance], held: Collection[str], able: Sequence[str] | None = None
     ) -> tuple[list[ShareLease], list[str], set[str]]:
-        """Leases to take, as they were seen; names of shares to give back of those that are `held`; instances that are dead."""
+        """Leases to take, as they were seen; names of shares to give back of those that are `held`; instances that are dead. `able`: what
+        this one can look after now, if not all its names.
+        """
         by_name = {lease.name: lease for lease in leases}
         by_holder = {instance.holder: instance for instance in instances}
         still = self._leases.dead(by_name)
         dead = self._instances.dead(by_holder) - {self._holder}
-        live = {holder: instance.names for holder, instance in by_holder.items() if holder not in dead} | {self._holder: self._names}
+        live = {holder: instance.names for holder, instance in by_holder.items() if holder not in dead} | {
+            self._holder: self._names if able is None else able
+        }
         due = shares(live, {name: lease.holder for name, lease in by_name.items() if lease.holder in live})
         take, give = [], []
         for name in self._names:
             lease = by_name.get(name, ShareLease(name, NOBODY, 0))
-            if due[name] != self._holder:
+            if due.get(name) != self._holder:
                 give += [name] if name in held else []
             elif name not in held and (lease.holder in {NOBODY, self._holder} or name in still):  # its own when an answer was lost
                 take.append(lease)

@@ -313,3 +313,36 @@ async def test_f22_a_trouble_is_over_with_the_next_commit_that_is_stored(nats_ur
     await fill(log, here, 1)
     assert log.trouble() is None
     await log.close()
+
+
+async def test_a_watcher_that_is_stopped_while_it_subscribes_leaves_nobody_deaf(nats_urls, namespace):
+    """The other watcher of the same table subscribes in its place, and hears of what comes."""
+    log = await open_log(nats_urls.service, namespace, heartbeat=BEAT)
+    table, subscribe = some_table(), log._live._connection.subscribe
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def slowly(*args):
+        begun.set()
+        await go.wait()
+        return await subscribe(*args)
+
+    log._live._connection.subscribe = slowly
+    first = asyncio.create_task(anext(log.watch(table, 0)))
+    await begun.wait()
+    async with aclosing(log.watch(table, 0)) as other:
+        second = asyncio.create_task(anext(other))
+        channel = log._live._channels[table]
+        while len(channel.watchers) < 2:  # noqa: ASYNC110 - nobody tells of it
+            await asyncio.sleep(0)
+        first.cancel()
+        await asyncio.wait([first])
+        go.set()
+        stored = await fill(log, table, 2)
+        assert [await second, await anext(other)] == stored  # by the log, at its first look or at its next comparison
+        heard = asyncio.create_task(anext(other))
+        async with asyncio.timeout(PATIENCE):
+            while channel.leave is None:  # noqa: ASYNC110 - nobody tells of it
+                await asyncio.sleep(BEAT)
+        last = await log.append(table, some_commit(table, 3), stored[-1].sequence)
+        assert await heard == last
+    await log.close()

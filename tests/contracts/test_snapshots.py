@@ -311,6 +311,20 @@ async def test_what_waits_to_be_written_is_still_at_hand():
     assert snapshots.decode(store.snapshots.kept[table, STATE]).revision == 4
 
 
+async def test_an_older_state_takes_no_newer_ones_place_while_it_waits():
+    """A slow first touch that ends late brings what was true before; at hand stays what was acknowledged since."""
+    instance = counters(MemoryLog(MemoryStore()))
+    table, books = some_table(), instance._books
+    states = []
+    for number in range(2):
+        await instance.transact(table, request(f"c{number}"), add(1))
+        states.append(instance.cache.get(table))
+    books.keep(states[1])
+    books.keep(states[0])
+    assert books.taken_back(table) is states[1]
+    await books.drain()
+
+
 class Even(CounterBooks):
     """Books that are closed at every second commit."""
 

@@ -67,6 +67,7 @@ class Clocks:
         self._looks = Looks(tables, clock, self._outages, made, self._pulse.not_stored)
         self._schedule = Schedule()
         self._held: dict[str, int] = {}  # the epochs of the leases, by stream
+        self._others: set[str] = set()  # who lived when the leases were last looked at
         self._found: dict[str, Running] = {}  # what is to be written down, by table
         self._over: set[str] = set()
         self._beat_at = float("-inf")  # the last sign of life, by the steady clock
@@ -193,7 +194,7 @@ class Clocks:
         self._trouble = ""
 
     async def _beat(self) -> None:
-        kept = await self._store.renew(self._holder, self._streams, self._held)
+        kept = await self._store.renew(self._holder, self._heard(), self._held)
         for stream in set(self._held) - kept:
             log.warning("clocks_lost", stream=stream)
             self._drop(stream)
@@ -223,13 +224,17 @@ class Clocks:
             self._schedule.anew()
             return None
 
+    def _heard(self) -> list[str]:
+        """The streams that this instance can look after: not those that others hear and it does not."""
+        return [stream for stream in self._streams if not self._pulse.is_cut_off(stream)]
+
     async def _share(self) -> None:
         leases, instances = await self._store.standing()
         epochs = {lease.name: lease.epoch for lease in leases if lease.holder == self._holder}
         for stream in [stream for stream, epoch in self._held.items() if epochs.get(stream) != epoch]:
             log.warning("clocks_lost", stream=stream)
             self._drop(stream)
-        take, give, dead = self._sharing.decide(leases, instances, self._held)
+        take, give, dead = self._sharing.decide(leases, instances, self._held, self._heard())
         if give:
             await self._note()
             giving = {stream: self._held[stream] for stream in give}
@@ -243,9 +248,12 @@ class Clocks:
                 self._schedule.hold(lease.name)
                 self._schedule.add(await self._store.tables([lease.name]), orphaned=True)
                 log.info("clocks_taken", stream=lease.name, epoch=lease.epoch, of=seen.holder)
+        there = {instance.holder for instance in instances} - dead
+        if self._others - there:
+            self._schedule.all_now()  # there may be tables between two deals whose next deal one would have started who is gone
+        self._others = there
         for holder in dead:
             await self._store.leave(holder)
-            self._schedule.all_now()  # there may be tables between two deals whose next deal it would have started
         figures.STREAMS.set(len(self._held))
 
     async def _note(self) -> None:
@@ -304,26 +312,34 @@ class Clocks:
                 await asyncio.wait(set(self._sweeping))
 
     async def _look_at(self, stream: str, due: list[Entry]) -> None:
-        asked = [entry for entry in due if not entry.left]
+        now = self._clock()
+        over = {entry.table_id for entry in due if entry.left and 0 < entry.ends_at <= now}  # where most likely nobody is, the append asks
+        asked = [entry for entry in due if entry.table_id not in over]
         heads = LastCommits({})
         try:
             heads = await self._log.heads(
                 [address.table(entry.table_id) for entry in asked], min((entry.as_of for entry in asked), default=0)
             )
-        except LogError as away:
-            log.debug("heads_not_told", stream=stream, reason=type(away).__name__)  # each table is asked for by itself
+        except Exception as wrong:  # noqa: BLE001 - the log is away, or has what nobody foresaw: each table is asked for by itself
+            log.debug("heads_not_told", stream=stream, reason=type(wrong).__name__)
         looks = []
         for entry in due:
             head, before = heads.found.get(address.table(entry.table_id)), entry.ends_at
-            if not entry.left:
-                entry.hear(head, heads.as_of)
-            again = None if entry.left else self._looks.unchanged(entry)
+            again = None if entry.table_id in over else self._unchanged(entry, head, heads.as_of)
             if again is None:
                 looks.append(self._look(entry, head))
             else:  # at once, without a task: thousands a second are as they were
                 self._in_hand[stream] -= 1
                 self._put(entry, again, changed=entry.ends_at != before)
         await asyncio.gather(*looks)
+
+    def _unchanged(self, entry: Entry, head: Stored | None, as_of: int) -> int | None:
+        """When to look again, if the log's answer tells of nothing new."""
+        try:
+            entry.hear(head, as_of)
+            return self._looks.unchanged(entry)
+        except Exception as defect:  # noqa: BLE001 - a defect met at one table must not keep the others of this look
+            return self._looks.defect(entry, defect)
 
     async def _look(self, entry: Entry, head: Stored | None) -> None:
         before = (entry.revision, entry.ends_at)

@@ -3,7 +3,7 @@
 The look itself is one question to the log, asked for many tables together; the answer tells of those where something came since the last
 one. If a table's last commit is younger than the shortest turn, nothing can be over; only one that has been slower than that is folded,
 once a turn. What is known of a turn then stays at hand, and the commit that ends it tells of the next one. At a table that everybody has
-left nobody is asked any more: it costs an append a turn.
+left the turn is ended without a question: the append finds out whether somebody came back.
 
 Whatever a look takes for true may be old; the append that ends a turn finds out, since the table's log refuses it then.
 """
@@ -111,6 +111,8 @@ class Looks:
             return self._soon(entry)
         now = self._clock()
         if entry.told == entry.calm:
+            if entry.orphaned:  # between two deals, perhaps, and whoever would have dealt is gone
+                return None
             return min(entry.calm_until, now + LOOK_AGAIN) if now < entry.calm_until else None
         if entry.told != entry.revision:
             return None
@@ -140,7 +142,7 @@ class Looks:
 
     async def _tend(self, entry: Entry) -> int | None:
         """Do what is due. What is at hand of the turn is enough, when nothing seems to have happened since; else the table is folded."""
-        known = entry.known
+        known, entry.orphaned = entry.known, False
         if known is None or not (entry.left or entry.told == known.revision):
             loaded = await self._tables.load(entry.table_id, at_leader=True)
             known = self._learn(entry, loaded)
@@ -214,10 +216,10 @@ class Looks:
         return known.deadline + self._outages.credit(entry.table_id, known.began) - ahead
 
     def _again(self, entry: Entry, now: int) -> int:
-        """When to look at a table whose turn is not over, or is ended at once."""
+        """When to look at a table whose turn is not over, or is ended at once: somebody may move, and the next turn may be the shortest."""
         if self.skew.measures(entry.table_id):
             return min(entry.ends_at, now + LOOK_CLOSELY)
-        return entry.ends_at if entry.left else min(entry.ends_at, now + LOOK_AGAIN)
+        return min(entry.ends_at, now + min(entry.shortest, LOOK_AGAIN))
 
     def _soon(self, entry: Entry) -> int:
         return self._clock() + min(entry.shortest, LOOK_AGAIN)

@@ -19,12 +19,13 @@ from services.table.clocks.store import Beat, Silence
 
 OUTAGE: Final = 3_000  # milliseconds without an answer of the log that are an outage; also of all instances, when none was there
 LEEWAY: Final = 500  # milliseconds that the wall clock may go another way than the steady one in a second: NTP turns it by far less
+CUT_OFF: Final = 1_500  # milliseconds that others have heard a stream after this instance last did: it is the instance that is cut off
 DOUBT_S: Final = 3.0  # seconds that answers prove nothing after an append was not stored: the log may be full, or store nothing
 
 
 class Watch(msgspec.Struct):
     """One stream as this instance sees it, in seconds of the steady clock: when its leader last answered, since when it did without an
-    outage, when that was last seen written down, and until when an answer proves nothing.
+    outage, when that was last seen written down, and until when an answer proves nothing. `cut_off`: others hear it, this one does not.
     """
 
     last: float = -1.0
@@ -32,6 +33,7 @@ class Watch(msgspec.Struct):
     settled: float = -1.0
     doubted: float = -1.0
     failed: bool = False
+    cut_off: bool = False
 
 
 class WentBack(Exception):
@@ -53,7 +55,7 @@ class Pulse:
     def answered(self, stream: str) -> None:
         """The stream's leader has answered just now."""
         watch, now = self._watches[stream], self._steady()
-        watch.failed = False
+        watch.failed = watch.cut_off = False
         if now < watch.doubted:
             return
         if watch.last < 0 or (now - watch.last) * 1000 > OUTAGE:
@@ -74,6 +76,10 @@ class Pulse:
         """The streams that did not answer when they were last asked."""
         return [stream for stream, watch in self._watches.items() if watch.failed]
 
+    def is_cut_off(self, stream: str) -> bool:
+        """Whether others hear the stream, as they have written down, and this instance does not: it cannot look after it."""
+        return self._watches[stream].cut_off
+
     def knows(self, stream: str) -> bool:
         """Whether every outage of the stream is known here: it answers, and has done so without one since that was seen written down.
 
@@ -93,6 +99,7 @@ class Pulse:
         self._told.clear()
         self._measured = now - steady * 1000
         for stream, watch in self._watches.items():
+            self._compare(watch, _beat(beats, stream), now, steady)
             if watch.last < 0:
                 continue
             at, was, until = now - round((steady - watch.last) * 1000), _beat(beats, stream), 0
@@ -106,6 +113,13 @@ class Pulse:
             if was is None or at > was.at:
                 found.append(Silence(stream, was.at if was else 0, at, until))
         return found
+
+    def _compare(self, watch: Watch, was: Beat | None, now: int, steady: float) -> None:
+        """What another's newest beat says of a stream that did not answer when it was last asked."""
+        if not watch.failed or was is None or was.holder == self._holder:
+            return
+        heard = now - round((steady - watch.last) * 1000) if watch.last >= 0 else 0
+        watch.cut_off = was.at - heard > CUT_OFF and now - was.at <= OUTAGE
 
     def settle(self, moved: Collection[str]) -> None:
         """What `silences` told is written down as far as it `moved`, and all outages that are written down are known here."""

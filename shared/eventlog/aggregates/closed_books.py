@@ -104,6 +104,9 @@ class ClosedBooks(Generic[S, E]):
     def keep(self, folded: Folded[S, E]) -> None:
         """Write the snapshot of `folded` when nothing else is to be done; a newer one of the same aggregate takes its place."""
         address = folded.loaded.address
+        before = self._waiting.get(address)
+        if before is not None and before.loaded.revision > folded.loaded.revision:
+            return
         self._waiting.pop(address, None)
         self._waiting[address] = folded
         if len(self._waiting) > WAITING:

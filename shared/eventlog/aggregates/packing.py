@@ -1,6 +1,7 @@
 """Records as bytes and back, exactly: a tuple stays a tuple, a fraction a fraction, and an equal record comes out.
 
-For what a program of the same version reads again, and nobody else: the bytes name no field. `fingerprint` says which version that is.
+For what a program of the same version reads again, and nobody else: the bytes name no field. `fingerprint` says which version that is, by
+the records' fields and their types.
 msgspec alone cannot do it, since it reads no union of a number and a `Fraction`.
 """
 
@@ -62,7 +63,9 @@ class Packing(Generic[R]):
             for kind, number in self._numbers.items()
         }
         self._unpack_shared = lru_cache(maxsize=SHARED_AT_ONCE)(lambda data: self._record(_decode(data)))
-        told = "\n".join(f"{_name(kind)}({', '.join(kind.__struct_fields__)})" for kind in classes)
+        told = "\n".join(
+            f"{_name(kind)}({', '.join(f'{name}: {spelled}' for name, spelled in _spelled(kind).items())})" for kind in classes
+        )
         self.fingerprint: Final = hashlib.sha256(told.encode()).hexdigest()[:16]
 
     def pack(self, record: R) -> bytes:
@@ -154,6 +157,12 @@ class Packing(Generic[R]):
         if first == _FRACTION:
             return Fraction(*values)
         raise LookupError(first)
+
+
+def _spelled(kind: type[msgspec.Struct]) -> dict[str, str]:
+    """A record's fields in their order, each with its type as it is written: that is the same under every Python."""
+    written = {name: str(hint) for base in reversed(kind.__mro__) for name, hint in vars(base).get("__annotations__", {}).items()}
+    return {name: written[name] for name in kind.__struct_fields__}
 
 
 def _places(kind: type[msgspec.Struct]) -> list[tuple[int, Any]]:

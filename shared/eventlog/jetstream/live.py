@@ -123,8 +123,7 @@ class Live:
         channel.watchers.add(watcher)
         try:
             if not channel.subscribed:
-                channel.subscribed = True
-                channel.leave = await self._connection.subscribe(self._namespace.live_subject(address), channel.deliver)
+                await self._subscribe(channel)
             while True:
                 if watcher.lost:
                     for stored in await self._from_log(watcher, address, after):
@@ -144,6 +143,14 @@ class Live:
                     await self._compare(channel, watcher, after)
         finally:
             await self._part(channel, watcher)
+
+    async def _subscribe(self, channel: _Channel) -> None:
+        """Once for all watchers of the channel; whoever is stopped before it is done leaves it to the next."""
+        channel.subscribed = True
+        try:
+            channel.leave = await self._connection.subscribe(self._namespace.live_subject(channel.address), channel.deliver)
+        finally:
+            channel.subscribed = channel.leave is not None
 
     async def _part(self, channel: _Channel, watcher: _Watcher) -> None:
         channel.watchers.discard(watcher)
@@ -186,6 +193,8 @@ class Live:
         if now - channel.compared_at < COMPARE_SECONDS / 2:
             return
         channel.compared_at = now
+        if not channel.subscribed:  # whoever began to was stopped
+            await self._subscribe(channel)
         try:
             head = await self._reader.head(channel.address)
         except Unavailable:

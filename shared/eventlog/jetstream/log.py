@@ -216,8 +216,10 @@ class JetStreamLog:
 
     async def _is_last_of(self, address: Address, head: Stored | None, count: int) -> bool:
         """Whether `head` is the last of `count` messages: each is a revision, but for copies, and for what has gone into an archive."""
-        if head is None or count <= head.revision:
-            return (head is None) == (count == 0)
+        if head is None:
+            return count == 0
+        if count == head.revision:
+            return True
         known = await self._reader.read(address, 0, head.sequence)
         return len(known) == count and known[-1] == head
 

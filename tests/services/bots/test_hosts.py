@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from services.bots.client import Api, connect
 from services.bots.host_token import FiledToken, MadeToken
+from services.bots.roster import Roster
 from services.bots.seated import Seated
 from services.bots.share import BUCKETS
 from shared.events import key_files
@@ -31,6 +32,18 @@ async def until(true, seconds=ENOUGH):
         while not (found := await true()):  # noqa: ASYNC110 - the host tells nobody
             await asyncio.sleep(0.02)  # the interval of a poll
     return found
+
+
+async def test_a_bot_whose_account_is_gone_is_dropped(http):
+    """Its token is refused, it gets no other one, and the next seat is another bot's: nobody waits for it for ever."""
+    roster = Roster(http, http, Api(http, ISSUER.issue_host(int(time.time()))))
+    bot = await roster.free("one table")
+    assert await roster.free("another") is bot
+    await bot.api.send("DELETE", "/v1/lobby/me", None)
+    roster.forget(bot)
+    other = await roster.free("a third")
+    assert other.api.player != bot.api.player
+    assert roster.size == 1
 
 
 async def test_two_that_play_one_seat_play_it_once(club, http):
