@@ -13,15 +13,17 @@ from litestar.params import FromPath, FromQuery, JSONBody
 from litestar.response import Stream
 
 from services.table.guards import Asked, Guard, Sender, admitted, move_guards
-from services.table.table import Tables, maker_of
+from services.table.link_gathering import LinkGathering
+from services.table.table import maker_of
+from services.table.tables import Result, Tables
 from services.table.viewer_stream import Reader
 from services.table.viewers import sees_now
 from shared.eventlog.aggregates import aggregates
-from shared.eventlog.aggregates.aggregates import Committed, RefusedAt
+from shared.eventlog.aggregates.aggregates import Committed, Nothing, RefusedAt
 from shared.events import address
 from shared.events.address import is_id
 from shared.events.keys import MasterKeys, command_digest, former_digests
-from shared.rules.language.moves import AnyMove, CallAttention, Ruling
+from shared.rules.language.moves import AnyMove, CallAttention, OpenLink, Ruling
 from shared.rules.language.one_line import BROKEN, is_one_line
 from shared.web.auth import Caller, Tokens
 from shared.web.idempotency import KeyHeader, TagHeader
@@ -46,9 +48,17 @@ class Desk(msgspec.Struct):
     committed: Callable[[Committed[Any, Any]], None]  # told of every commit that was made here, once it is stored
     further: tuple[Guard, ...] = ()  # which a move has to pass behind those that every move passes
     guards: tuple[Guard, ...] = ()  # of a move, all of them; made here
+    links: LinkGathering | None = None  # made here
 
     def __post_init__(self) -> None:
         self.guards = move_guards(self.tokens, self.further)
+        self.links = LinkGathering(self.tables, self.clock)
+
+    async def decided(self, table_id: str, sender: Sender, wanted: AnyMove, request: aggregates.Request) -> Result:
+        """What becomes of a move; a link waits for those that come with it. Raises what `transact` raises."""
+        if isinstance(wanted, OpenLink) and self.links is not None:
+            return await self.links.open(table_id, sender.player, wanted, request)
+        return await self.tables.move(table_id, sender.player, wanted, sender.seen, request)
 
 
 def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
@@ -112,11 +122,14 @@ async def make_move(desk: Desk, table_id: str, sender: Sender, wanted: AnyMove) 
     _require_one_line(wanted)
     request = request_of(desk.keys, table_id, sender, _encode(wanted))
     with desk.streams.deliveries.behind():
-        outcome = await desk.tables.move(table_id, sender.player, wanted, sender.seen, request)
+        outcome = await desk.decided(table_id, sender, wanted, request)
     if isinstance(outcome, RefusedAt):
         now = (await desk.tables.load(table_id)).state
         raise refused_at(table_id, outcome, tells=sees_now(now, sender.player))
-    assert isinstance(outcome, Committed), "a move that is accepted makes events"  # noqa: S101 - says what the rules promise
+    if isinstance(outcome, Nothing):  # a promise or a link that the log has already
+        at = outcome.loaded
+        position = f"{at.address.stream}:{at.sequence}"
+        return {"revision": at.revision, "position": position, "at": at.at, "hash": at.head_hash, "events": []}
     desk.committed(outcome)
     eye = maker_of(outcome.loaded.state, sender.player)
     shown = desk.reader.shown(outcome.commit, outcome.hash, outcome.stored.position, eye)

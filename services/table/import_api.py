@@ -15,7 +15,8 @@ from litestar.params import JSONBody
 
 from services.table.api import Desk, request_of
 from services.table.corrections_api import Author, by_author
-from services.table.table import RECORDED, Table, Tables
+from services.table.table import RECORDED, Table
+from services.table.tables import Tables
 from shared.eventlog.aggregates import aggregates
 from shared.eventlog.aggregates.aggregates import Committed, Mismatch, RefusedAt
 from shared.events import address

@@ -19,7 +19,7 @@ from services.table.import_api import import_routes
 from services.table.keys_seen import KeysSeen
 from services.table.next_deals import NextDeals
 from services.table.openings import Openings
-from services.table.table import Tables
+from services.table.tables import Tables
 from services.table.tokens_watched import TokensWatched
 from services.table.viewer_stream import Reader
 from shared.eventlog.jetstream.log import JetStreamLog

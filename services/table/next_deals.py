@@ -12,7 +12,8 @@ from typing import Any, Final
 
 import structlog
 
-from services.table.table import Result, Table, Tables, next_deal
+from services.table.table import Table, next_deal
+from services.table.tables import Result, Tables
 from shared.eventlog.aggregates.aggregates import BrokenChain, Committed, Loaded, QueueFull
 from shared.eventlog.port import LogError
 

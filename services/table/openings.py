@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from services.table import running_tables
-from services.table.table import Result, Tables, shortest_turn
+from services.table.table import shortest_turn
+from services.table.tables import Result, Tables
 from shared.eventlog.port import Stored
 from shared.events.commit import decode
 from shared.events.lobby_events import TableFilled
@@ -54,7 +55,8 @@ class Openings:
                     log.warning("pulka_refused", table=table_id, code=terms.code)
                     await self._tables.refuse(table_id, terms, self._clock(), cause)
                 else:
-                    self._opened(await self._tables.open(table_id, terms, self._clock(), cause))
+                    promised = self._tables.promised(table_id, terms, ("",) * terms.players)
+                    self._opened(await self._tables.open(table_id, promised, self._clock(), cause))
                     await running_tables.runs(connection, table_id, shortest_turn(read_terms(event.terms)))
 
 

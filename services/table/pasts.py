@@ -12,7 +12,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from services.table.table import Table, Tables, fold, initial
+from services.table.table import Table, fold, initial
+from services.table.tables import Tables
 from shared.eventlog.aggregates.aggregates import BrokenChain, Loaded
 from shared.eventlog.aggregates.cache import Cache, size_of
 from shared.eventlog.aggregates.copies import without_copies

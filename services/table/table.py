@@ -1,4 +1,4 @@
-"""One table as its own log tells it: the pulka, and since when the present turn waits. State and fold · decide · the service around them.
+"""One table as its own log tells it: the pulka, and since when the present turn waits. State and fold · decide.
 
 The game itself is `shared.rules.pulka`; what stands here is what only a served table has: revisions, turns that began at a time, players
 instead of seats.
@@ -6,17 +6,12 @@ instead of seats.
 
 from __future__ import annotations
 
-import asyncio
-import secrets
-from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
-from shared.eventlog.aggregates.aggregates import CAPACITY, Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
+from shared.eventlog.aggregates.aggregates import Loaded
 from shared.eventlog.aggregates.packing import Packing
-from shared.eventlog.port import EventLog
-from shared.events import address
 from shared.events.address import Address
 from shared.events.commit import Commit
 from shared.events.hidden import BOXED, remembered
@@ -25,6 +20,7 @@ from shared.events.terms import Terms
 from shared.events.terms import read as read_terms
 from shared.rules.adjudicated.court import ARBITER, Maker
 from shared.rules.convention.options import Convention
+from shared.rules.language.chain_events import ChainCommitted, LinkOpened
 from shared.rules.language.correction_events import AnnulmentOrdered
 from shared.rules.language.game_events import (
     CardExposed,
@@ -40,7 +36,6 @@ from shared.rules.language.game_events import (
     ProposalAnswered,
     ProposalMade,
     PulkaOpened,
-    PulkaRefused,
     RemedyAsked,
     RemedyChosen,
     SeedAdded,
@@ -62,7 +57,7 @@ from shared.rules.language.member_events import ConsentAnswered, ConsentAsked, P
 from shared.rules.language.moves import AnyMove, Join
 from shared.rules.language.refusal import Refused
 from shared.rules.pulka import decider as match
-from shared.rules.pulka.decider import OpenPulka, Pulka, StartDeal
+from shared.rules.pulka.decider import Pulka
 from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded
 from shared.rules.scoring.settlement import is_time_up
 
@@ -107,6 +102,8 @@ class Turn(msgspec.Struct, frozen=True):
 #: Whoever was to act still is, and their time runs on.
 KEEPS_THE_TURN: Final = (
     SeedAdded,
+    ChainCommitted,
+    LinkOpened,
     HandSeen,
     Peeked,
     CardsShown,
@@ -123,6 +120,7 @@ KEEPS_THE_TURN: Final = (
     SeatReady,
     AnnulmentOrdered,
 )
+LINKS_S: Final = 5  # seconds in which links are opened, by programs and not by people; as long as the usual time for a cut
 WAITS_FOR_ITS_TURN: Final = "3.3.18"  # the mark of a call out of turn, which leaves the turn where it is
 STOPS_THE_CLOCK: Final = (ClaimMade, ProposalMade, MisereInvited)  # as a commit's first event: others are asked, and the turn waits
 GIVES_BACK: Final = (
@@ -231,6 +229,8 @@ def deadline(table: Table) -> int | None:
             return table.turn_began + (1000 * table.terms.pause_s if match.settles_next(table.pulka) else 0)
         case "cut" | "draw":
             return table.turn_began + 1000 * table.terms.clock.cut_s
+        case "links":
+            return table.turn_began + 1000 * LINKS_S
         case "scored":
             return table.turn_began + 1000 * table.terms.pause_s
     return table.turn_began + 1000 * table.terms.clock.move_s
@@ -243,7 +243,7 @@ def begins_a_turn(commit: Commit) -> bool:
 
 def shortest_turn(terms: Terms) -> int:
     """The least that a turn can last when it runs out, in milliseconds; what `deadline` may add to it is not in it."""
-    shortest = min(terms.clock.move_s, terms.clock.cut_s)
+    shortest = min(terms.clock.move_s, terms.clock.cut_s, LINKS_S)
     return 1000 * (min(shortest, terms.pause_s) if terms.mode == "adjudicated" else shortest)
 
 
@@ -295,104 +295,13 @@ def time_out(table: Table, turn: Turn, at: int) -> tuple[Event, ...] | Refused:
         return ()
     if match.awaits_confirmation(table.pulka):
         return match.pause_over(table.pulka, time_up=time_up(table, at))
+    if match.phase(table.pulka) == "links":
+        return match.links_over(table.pulka)
     seat = match.to_act(table.pulka)
     if seat is None:
         return ()
     events = match.decide(table.pulka, seat, match.default_move(table.pulka), time_up=time_up(table, at))
     return events if isinstance(events, Refused) else (TurnTimedOut(seat, turn.deadline, turn.credit), *events)
-
-
-# ---- The service: load, decide, append ---------------------------------------------------------------------------------
-
-Result = Committed[Table, Event] | RefusedAt | Nothing[Table]
-
-
-def new_server_seed() -> str:
-    """The server's part in a deal: 32 bytes as hex, which nobody can know beforehand."""
-    return secrets.token_hex(32)
-
-
-class Tables:
-    """Commands on tables. Every answer is about what the log has stored; a repeat of a command gives the first answer again."""
-
-    def __init__(
-        self, log: EventLog, codec: TableCodec, capacity: int = CAPACITY, *,
-        server_seed: Callable[[], str] = new_server_seed, entropy: Callable[[], bytes] | None = None,
-    ) -> None:  # fmt: skip
-        self.log = log
-        self.codec = codec
-        self._server_seed = server_seed
-        self._aggregates: Aggregates[Table, Event] = Aggregates(
-            log, codec, initial, fold, books=TableBooks(codec), capacity=capacity, shared=(Convention,), entropy=entropy, alone=stands_alone
-        )
-        self.cache = self._aggregates.cache
-        self.kept = self._aggregates.kept
-
-    async def load(self, table_id: str, *, at_leader: bool = False, confirmed: bool = False) -> Loaded[Table]:
-        """The table now, from the cache or the log; `revision` 0 when there is none. See `Aggregates.load`."""
-        return await self._aggregates.load(address.table(table_id), at_leader=at_leader, confirmed=confirmed)
-
-    async def open(self, table_id: str, terms: OpenPulka, now: int, cause: str | None) -> Result:
-        """Begin the pulka of a table that the lobby filled; done already counts as done."""
-        request = self._own_request(f"open:{table_id}", now, cause)
-        return await self._aggregates.transact(
-            address.table(table_id), request, lambda loaded, _: match.open_pulka(loaded.state.pulka, terms)
-        )
-
-    async def refuse(self, table_id: str, refused: Refused, now: int, cause: str | None) -> Result:
-        """Record that the pulka cannot begin on these terms."""
-        request = self._own_request(f"open:{table_id}", now, cause)
-        event = PulkaRefused(refused.code, refused.message)
-        return await self._aggregates.transact(address.table(table_id), request, lambda loaded, _: () if loaded.revision else (event,))
-
-    async def import_pulka(self, table_id: str, event: PulkaRecorded, request: Request) -> Result:
-        """Write down a pulka that was played elsewhere, at a table that has no commit yet; anything else it refuses."""
-        return await self._aggregates.transact(
-            address.table(table_id),
-            request,
-            lambda loaded, _: ARCHIVED if loaded.state.archived else RECORDED if loaded.revision else (event,),
-        )
-
-    async def start_deal(self, table_id: str, number: int, now: int) -> Result:
-        """Start deal `number`, if it is the next one and none is in progress; or settle the pulka, if that is what comes next."""
-        request = self._own_request(f"deal:{number}", now, None)
-        command = StartDeal(number, self._server_seed())
-        return await self._aggregates.transact(
-            address.table(table_id), request, lambda loaded, _: match.start_deal(loaded.state.pulka, command)
-        )
-
-    async def move(self, table_id: str, player: str, wanted: AnyMove, if_match: int | None, request: Request) -> Result:
-        """One move of `player`. At an adjudicated table it is decided ahead, beside the loop: what open cards prove can take seconds."""
-        where = address.table(table_id)
-        loaded = await self._aggregates.load(where)
-        if loaded.state.terms.mode == "enforced":
-            return await self._aggregates.transact(where, request, lambda now, at: move(now.state, player, wanted, if_match, at))
-        before, then = loaded.state, max(request.now, loaded.at)
-        ahead = await asyncio.to_thread(move, before, player, wanted, if_match, then)
-        return await self._aggregates.transact(
-            where,
-            request,
-            lambda now, at: ahead if now.state is before and at == then else move(now.state, player, wanted, if_match, at),
-        )
-
-    async def after_the_end(self, table_id: str, decide: Callable[[Pulka], tuple[Event, ...] | Refused], request: Request) -> Result:
-        """What somebody who is entitled to it decides about a settled pulka (`shared.rules.pulka.corrections`)."""
-        return await self._aggregates.transact(
-            address.table(table_id), request, lambda loaded, _: ARCHIVED if loaded.state.archived else decide(loaded.state.pulka)
-        )
-
-    async def time_out(self, table_id: str, turn: Turn, now: int) -> Result:
-        """Make the default move for a turn, if it still waits."""
-        request = self._own_request(f"timeout:{turn.revision}", now, None, actor="clock")
-        return await self._aggregates.transact(address.table(table_id), request, lambda loaded, at: time_out(loaded.state, turn, at))
-
-    async def drain(self) -> None:
-        """Wait for the commands that have begun."""
-        await self._aggregates.drain()
-
-    def _own_request(self, command_id: str, now: int, cause: str | None, actor: str = "service") -> Request:
-        """A command of the service itself: its id says all there is to it, so that any instance may send it twice."""
-        return Request(command_id=command_id, actor=actor, digest="", now=now, cause=cause)
 
 
 def next_deal(table: Table) -> int | None:

@@ -10,7 +10,8 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from services.table.pasts import Pasts, Seen
-from services.table.table import Table, Tables, deadline
+from services.table.table import Table, deadline
+from services.table.tables import Tables
 from services.table.view import view
 from services.table.viewers import Viewer, eye_at
 from shared.eventlog.aggregates.aggregates import BrokenChain

@@ -25,6 +25,7 @@ from shared.rules.deck.trick import SUIT_OF_CARD
 from shared.rules.language.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
 from shared.rules.language.game_events import BidMade, CardPlayed, TalonCardOpened
 from shared.rules.pulka import decider as match
+from shared.rules.pulka import links, rounds
 
 
 def view(table: Table, eye: Maker | None, position: str, now: int, presence: Sequence[bool]) -> dict[str, Any]:
@@ -45,7 +46,9 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
             "legal": [],
         }
     to_act = match.to_act(pulka)
-    mine = to_act == seat if to_act is not None else match.awaits_confirmation(pulka)
+    mine = (
+        seat in pulka.chains.waiting if pulka.chains.asked else to_act == seat if to_act is not None else match.awaits_confirmation(pulka)
+    )
     return {
         "table_id": pulka.table_id,
         "status": pulka.status,
@@ -63,6 +66,7 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
         "deal": pulka.number,
         "dealer": pulka.dealer,
         "commitment": pulka.commitment or None,
+        "chains": links.document(pulka.chains, rounds.present(pulka)),
         "draw": None if pulka.draw is None else {"commitment": pulka.draw.commitment, "drawn": [list(pair) for pair in pulka.draw.drawn]},
         "phase": match.phase(pulka),
         "to_act": to_act,

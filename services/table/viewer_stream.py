@@ -13,8 +13,9 @@ from typing import Any
 
 from services.table.audiences import Feeds, Place, as_seen
 from services.table.pasts import SLICE, Seen
-from services.table.table import ARCHIVED, Table, Tables
+from services.table.table import ARCHIVED, Table
 from services.table.table_frames import ENDED, Frames, Heartbeat, MissedCommit, released
+from services.table.tables import Tables
 from services.table.viewers import Viewer, eye_at, viewer_of
 from shared.eventlog.aggregates.aggregates import Loaded
 from shared.eventlog.port import Stored

@@ -20,6 +20,7 @@ import msgspec
 from shared.events.ledger_events import AnyLedgerEvent, LedgerEvent
 from shared.events.lobby_events import AnyLobbyEvent, LobbyEvent
 from shared.events.sealed import Sealed
+from shared.rules.language import chain_events as chained
 from shared.rules.language import correction_events as correction
 from shared.rules.language import game_events as game
 from shared.rules.language import irregular_events as irregular
@@ -43,6 +44,13 @@ class SealedSeatDrawStarted(Event, frozen=True, tag="SeatDrawStarted"):
 
     commitment: str
     algorithm: int
+    server_seed: Sealed
+
+
+class SealedDealerDrawStarted(Event, frozen=True, tag="DealerDrawStarted"):
+    """`DealerDrawStarted` with the server's seed in a box."""
+
+    commitment: str
     server_seed: Sealed
 
 
@@ -113,6 +121,7 @@ class SealedTalonReturned(Event, frozen=True, tag="TalonReturned", omit_defaults
 
 SealedEvent = (
     SealedSeatDrawStarted
+    | SealedDealerDrawStarted
     | SealedDealStarted
     | SealedCardsDealt
     | SealedDarkTalonTaken
@@ -128,6 +137,11 @@ OpenEvent = (
     | game.PulkaRefused
     | member.SeatCardDrawn
     | member.SeatsDrawn
+    | chained.ChainsCommitted
+    | chained.ChainCommitted
+    | chained.LinkOpened
+    | chained.LinkMissed
+    | chained.DealerDrawn
     | game.SeedAdded
     | game.DeckCut
     | game.MisereInvited

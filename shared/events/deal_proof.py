@@ -22,10 +22,13 @@ from shared.events.catalogue import (
     SealedTalonReturned,
 )
 from shared.events.chain import Finding
+from shared.events.chain_proof import FollowedChains
 from shared.events.commit import Commit
 from shared.events.sealed import Opened, Sealed, matches
 from shared.events.upcast import stored_table_events
 from shared.rules.deck import shuffle
+from shared.rules.deck.chain import link_after
+from shared.rules.language.chain_events import LinkOpened
 from shared.rules.language.game_events import DealRevealed, DeckCut, PulkaClosed, PulkaOpened, SeedAdded
 from shared.rules.language.member_events import NewcomerSeated
 
@@ -44,7 +47,7 @@ class DealReport(msgspec.Struct, frozen=True):
 class RecomputedDeal(msgspec.Struct, frozen=True):
     """A revealed deal with all that it follows from, and what follows: anybody can do the sum again (deploy/docs/events.md, its proof).
 
-    `seeds` are (seat, text) in the order of the log; `hands` (by seat, `""` for who rests) and `talon` are recomputed, not those that were
+    `seeds`, `links` are (seat, text) as in the log; `hands` (by seat, `""` for who rests) and `talon` are recomputed, not those that were
     revealed; `problems` say where the two differ, or a promise or a box does not fit.
     """
 
@@ -57,6 +60,7 @@ class RecomputedDeal(msgspec.Struct, frozen=True):
     commitment: str
     server_seed: str
     seeds: tuple[tuple[int, str], ...]
+    links: tuple[tuple[int, str], ...]
     cut_at: int
     hands: tuple[str, ...]
     talon: str
@@ -72,15 +76,18 @@ class _Deal(msgspec.Struct):
     started: SealedDealStarted
     revision: int
     seeds: tuple[tuple[int, str], ...] = ()
+    links: tuple[tuple[int, str], ...] = ()
     cut: DeckCut | None = None
     dealt: SealedCardsDealt | None = None
     taken: SealedDarkTalonTaken | None = None
     discarded: SealedCardsDiscarded | None = None
     seen: tuple[SealedHandSeen, ...] = ()
     returned: SealedTalonReturned | None = None
+    chained: bool = False
+    of_chains: list[tuple[str, str]] = []
 
 
-ALGORITHMS: Final = (shuffle.ALGORITHM,)  # every one that was ever dealt with stays recomputable
+ALGORITHMS: Final = (shuffle.ALGORITHM, shuffle.CHAINED)  # every one that was ever dealt with stays recomputable
 
 
 def verify_deals(commits: Iterable[Commit]) -> tuple[DealReport, ...]:
@@ -118,6 +125,7 @@ def _recomputed(deal: _Deal, revealed: DealRevealed, report: DealReport) -> Reco
         commitment=deal.started.commitment,
         server_seed=revealed.server_seed,
         seeds=deal.seeds,
+        links=deal.links,
         cut_at=deal.cut.at,
         hands=hands,
         talon=talon,
@@ -133,15 +141,19 @@ def _reports(commits: Iterable[Commit]) -> Iterator[DealReport]:
 def _proofs(commits: Iterable[Commit]) -> Iterator[tuple[_Deal, DealRevealed | None, DealReport]]:
     opened: PulkaOpened | None = None
     deal: _Deal | None = None
+    chains: FollowedChains | None = None
     for commit in commits:
+        chains = chains or FollowedChains(address.from_subject(commit.aggregate).id)
         for event in stored_table_events(commit):
+            wrong = chains.take(event, deal.started.number if deal else 0)
+            (deal.of_chains if deal else []).extend(wrong)
             match event:
                 case PulkaOpened() | NewcomerSeated():
                     opened = _agreed(opened, event)
                 case SealedDealStarted() if opened is not None:
                     if deal is not None:
                         yield deal, None, _never_revealed(deal)
-                    deal = _Deal(address.from_subject(commit.aggregate).id, opened, event, commit.revision)
+                    deal = _Deal(address.from_subject(commit.aggregate).id, opened, event, commit.revision, chained=chains.chained)
                 case DealRevealed() if deal is not None:
                     yield deal, event, _proved(deal, event, commit.revision)
                     deal = None
@@ -167,6 +179,8 @@ def _collect(deal: _Deal, event: object) -> None:
     match event:
         case SeedAdded(seat=seat, seed=seed):
             deal.seeds += ((seat, seed),)
+        case LinkOpened(seat=seat, link=link):
+            deal.links += ((seat, link),)
         case DeckCut():
             deal.cut = event
         case SealedCardsDealt():
@@ -206,6 +220,7 @@ def _proved(deal: _Deal, revealed: DealRevealed, revision: int) -> DealReport:
     else:
         try:
             complaints = [
+                *deal.of_chains,
                 *_commitment(deal, revealed),
                 *_salts(revealed),
                 *_digests(deal, deal.dealt, revealed),
@@ -220,7 +235,12 @@ Complaints = Iterator[tuple[str, str]]
 
 
 def _commitment(deal: _Deal, revealed: DealRevealed) -> Complaints:
-    promised = shuffle.commitment(revealed.server_seed, deal.table_id, revealed.number, deal.opened.rules_digest)
+    if deal.started.algorithm == shuffle.CHAINED:
+        promised = link_after(deal.table_id, revealed.server_seed)
+    else:
+        promised = shuffle.commitment(revealed.server_seed, deal.table_id, revealed.number, deal.opened.rules_digest)
+    if deal.chained != (deal.started.algorithm == shuffle.CHAINED):
+        yield "unknown_algorithm", f"Shuffle {deal.started.algorithm} is not the one that was agreed at the beginning."
     if promised != deal.started.commitment:
         yield "commitment", "The server's seed is not the one that it had committed to."
 
@@ -273,6 +293,7 @@ def _cards(deal: _Deal, cut_at: int, revealed: DealRevealed) -> Complaints:
 def _dealt_again(deal: _Deal, cut_at: int, server_seed: str) -> tuple[tuple[str, ...], str]:
     """Hands and talon as seeds and cut give them. Raises `ValueError`."""
     opened, started = deal.opened, deal.started
+    links = deal.links if started.algorithm == shuffle.CHAINED else None
     return shuffle.deal_cards(
-        server_seed, deal.table_id, started.number, opened.rules_digest, deal.seeds, cut_at, opened.players, started.dealer
+        server_seed, deal.table_id, started.number, opened.rules_digest, deal.seeds, cut_at, opened.players, started.dealer, links
     )

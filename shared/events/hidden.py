@@ -15,6 +15,7 @@ import msgspec
 from shared.events import catalogue as stored
 from shared.rules.adjudicated.court import ARBITER, Maker
 from shared.rules.deck.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, SERVER_SEED, TALON
+from shared.rules.language import chain_events as chained
 from shared.rules.language import game_events as game
 from shared.rules.language import irregular_events as irregular
 from shared.rules.language import member_events as member
@@ -81,6 +82,10 @@ ROWS: Final = (
     Row(
         event=member.SeatDrawStarted, form=stored.SealedSeatDrawStarted, field="server_seed", kind=SERVER_SEED, owner="nobody",
         who=NOBODY, until=member.SeatsDrawn, thing="seed",
+    ),
+    Row(
+        event=chained.DealerDrawStarted, form=stored.SealedDealerDrawStarted, field="server_seed", kind=SERVER_SEED, owner="nobody",
+        who=NOBODY, until=chained.DealerDrawn, thing="seed",
     ),
     Row(
         event=game.DealStarted, form=stored.SealedDealStarted, field="server_seed", kind=SERVER_SEED, owner="nobody",

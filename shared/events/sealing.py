@@ -24,6 +24,7 @@ from shared.events.upcast import stored_ledger_events, stored_lobby_events, stor
 from shared.rules.deck.shuffle import SERVER_SEED, framed, salt
 from shared.rules.language.game_events import Event
 
+BEGINNING: Final = "chain_beginning"  # the kind of the box in which the server's chain begins; it is never told
 _SALTS: Final = frozenset({"salt", "salts"})  # the fields that go into the boxes and are not stored beside them
 
 
@@ -40,6 +41,16 @@ class TableCodec:
         """
         sealing = _Sealing(self._keys, address.subject, entropy)
         return tuple([msgspec.Raw(encode_event(_sealed(event, sealing, index))) for index, event in enumerate(events)])
+
+    def seal_beginning(self, address: Address, beginning: str, first: int, entropy: bytes) -> Sealed:
+        """The beginning of the server's chain whose first link is that of round `first`; `entropy` as in `seal`."""
+        return _Sealing(self._keys, address.subject, entropy).box(
+            Opened(beginning, salt(beginning, BEGINNING)), first, BEGINNING, NO_SEAT, 0
+        )
+
+    def open_beginning(self, address: Address, box: Sealed, first: int) -> str:
+        """What `seal_beginning` sealed. Raises `UnknownKey`, `TamperedBox`."""
+        return Boxes(self._keys, address.subject).opened(box, first, BEGINNING).text
 
     def open(self, commit: Commit) -> tuple[Event, ...]:
         """The events of `commit` in today's form, all boxes open. Raises `UnknownKey`, `TamperedBox`, `NewerSchema`,

@@ -21,7 +21,7 @@ import msgspec
 import structlog
 import uvloop
 
-from services.table.table import Tables
+from services.table.tables import Tables
 from shared.eventlog.aggregates.aggregates import Committed, Request
 from shared.eventlog.jetstream.log import open_log
 from shared.eventlog.port import LogError

@@ -15,7 +15,7 @@ import pytest
 
 from services.table.openings import Openings
 from services.table.running_tables import runs
-from services.table.table import Tables
+from services.table.tables import Tables
 from shared.eventlog.jetstream.log import open_log
 from shared.events.address import ENTROPY_BYTES, FEWEST, new_id
 from shared.events.commit import decode

@@ -14,7 +14,7 @@ import nats
 import pytest
 
 from services.ledger.books import Books
-from services.table.table import Tables
+from services.table.tables import Tables
 from shared.eventlog.aggregates.aggregates import BrokenChain
 from shared.eventlog.jetstream.streams import Namespace
 from shared.events.commit import decode, encode, hash_of

@@ -29,7 +29,7 @@ import uvloop
 from services.cli.embedded import EmbeddedServers
 from services.table.openings import Openings
 from services.table.running_tables import runs
-from services.table.table import Tables
+from services.table.tables import Tables
 from shared.eventlog.jetstream.log import JetStreamLog, open_log
 from shared.eventlog.port import LogError
 from shared.events import address

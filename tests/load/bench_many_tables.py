@@ -28,7 +28,7 @@ import uvloop
 
 from services.cli.embedded import EmbeddedServers
 from services.table.openings import Openings
-from services.table.table import Tables
+from services.table.tables import Tables
 from shared.eventlog.jetstream.log import JetStreamLog, open_log
 from shared.eventlog.port import Stored
 from shared.events.address import ENTROPY_BYTES, FEWEST, Address, new_id

@@ -19,7 +19,7 @@ import uvloop
 
 from services.cli.embedded import EmbeddedServers
 from services.cli.serving.process import settle_memory
-from services.table.table import Tables
+from services.table.tables import Tables
 from shared.eventlog.jetstream.log import JetStreamLog, open_log
 from shared.events.sealing import TableCodec
 from tests.load.figures import tell

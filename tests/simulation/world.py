@@ -15,7 +15,8 @@ from services.table.clocks.clocks import Clocks
 from services.table.clocks.memory import MemoryClockStore, MemoryRows
 from services.table.clocks.outages import Outages
 from services.table.next_deals import NextDeals
-from services.table.table import Tables, deadline, fold, initial
+from services.table.table import deadline, fold, initial
+from services.table.tables import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog.aggregates.aggregates import Committed, QueueFull, Request
 from shared.eventlog.memory import MemoryStore

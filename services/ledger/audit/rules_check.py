@@ -16,6 +16,7 @@ from shared.events.catalogue import (
     SealedCardsDealt,
     SealedCardsDiscarded,
     SealedDarkTalonTaken,
+    SealedDealerDrawStarted,
     SealedDealStarted,
     SealedEvent,
     SealedHandSeen,
@@ -36,6 +37,7 @@ from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.deck.cards import hand_text, mask_of
 from shared.rules.deck.shuffle import DISCARD, RETURNED_HAND, RETURNED_TALON, TALON, hand_label, seen_label
 from shared.rules.language import amount, moves
+from shared.rules.language import chain_events as chained
 from shared.rules.language import correction_events as correction
 from shared.rules.language import game_events as game
 from shared.rules.language import irregular_events as irregular
@@ -44,7 +46,7 @@ from shared.rules.language.game_events import DealRevealed, Event
 from shared.rules.language.member_events import SeatsDrawn
 from shared.rules.language.moves import AnyMove
 from shared.rules.language.refusal import Refused
-from shared.rules.pulka import corrections, seat_draw
+from shared.rules.pulka import corrections, rounds
 from shared.rules.pulka import decider as match
 from shared.rules.pulka.decider import Pulka, StartDeal
 from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded, imported_again
@@ -54,12 +56,20 @@ from shared.web.auth import OPERATOR
 OWN_ACTORS: Final = frozenset({"service", "clock"})  # who acts for a seat without sitting there
 
 
+REVEALS: Final = (DealRevealed, SeatsDrawn, chained.DealerDrawn)
+HIDES_A_SEED: Final = (SealedDealStarted, SealedSeatDrawStarted, SealedDealerDrawStarted)
+
+
 def by_the_rules(table_id: str, lines: Iterable[Line]) -> Iterator[Finding]:
     """What in a table's commits, given from the first on, the rules would not have made of the moves. The first one ends the check."""
     pulka, opened = Pulka(table_id=table_id), 0
     for deal in _deals(lines):
-        reveal = next((event for line in deal for event in line.events if isinstance(event, DealRevealed | SeatsDrawn)), None)
-        if reveal is None and any(isinstance(event, SealedDealStarted | SealedSeatDrawStarted) for event in deal[0].events):
+        reveal = next(
+            (event for line in deal for event in line.events if isinstance(event, DealRevealed | SeatsDrawn | chained.DealerDrawn)), None
+        )
+        if reveal is None and any(
+            isinstance(event, SealedDealStarted | SealedSeatDrawStarted | SealedDealerDrawStarted) for event in deal[0].events
+        ):
             return  # it goes on, or was never revealed, which the deal's proof complains of
         for line in deal:
             try:
@@ -87,13 +97,15 @@ def _deals(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield deal
 
 
-def _opened(event: StoredTableEvent, reveal: DealRevealed | SeatsDrawn | None) -> Event:
+def _opened(event: StoredTableEvent, reveal: DealRevealed | SeatsDrawn | chained.DealerDrawn | None) -> Event:
     """The event as it was decided, its cards and seeds from the reveal. Raises `ValueError` for a box of no deal."""
     if isinstance(event, SealedSeatDrawStarted) and isinstance(reveal, SeatsDrawn):
         return member.SeatDrawStarted(event.commitment, event.algorithm, reveal.server_seed)
+    if isinstance(event, SealedDealerDrawStarted) and isinstance(reveal, chained.DealerDrawn):
+        return chained.DealerDrawStarted(event.commitment, reveal.server_seed)
     if not isinstance(event, SealedEvent):
         return event
-    if not isinstance(reveal, DealRevealed) or isinstance(event, SealedSeatDrawStarted):
+    if not isinstance(reveal, DealRevealed) or isinstance(event, SealedSeatDrawStarted | SealedDealerDrawStarted):
         raise ValueError("a sealed event outside of a deal")  # noqa: TRY004 - what is wrong is the log, not a type
     match event:
         case SealedDealStarted():
@@ -160,9 +172,9 @@ def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> 
             told = (pulka.status, archived.commits, archived.head, archived.annulled, len(acts))
             fits = told == ("over", revision - 1, line.commit.prev_hash, pulka.annulled is not None, 1)
             return None if fits else Finding(revision, "not_by_the_rules", "It archives what is not over, or something else.")
-    why = _otherwise(_decided(pulka, line.commit, acts[0], opened), acts)
+    why = _otherwise(_decided(pulka, line.commit, acts, opened), acts)
     if why and pulka.convention.version == 1 and isinstance(pulka.deal, Court):
-        why = _otherwise(_decided(_unchecked(pulka, pulka.deal), line.commit, acts[0], opened), acts)
+        why = _otherwise(_decided(_unchecked(pulka, pulka.deal), line.commit, acts, opened), acts)
     return Finding(revision, "not_by_the_rules", why) if why else None
 
 
@@ -181,12 +193,14 @@ def _unchecked(pulka: Pulka, court: Court) -> Pulka:
     return replace(pulka, deal=replace(court, terms=replace(court.terms, unchecked=True)))
 
 
-def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[Event, ...] | Refused | str:
-    """What the rules make of the command behind `first`; a sentence when there is none, or not from the commit's actor."""
-    actor = commit.actor
+def _decided(pulka: Pulka, commit: Commit, acts: tuple[Event, ...], opened: int) -> tuple[Event, ...] | Refused | str:
+    """What the rules make of the command behind the first of `acts`; a sentence when there is none, or not from the commit's actor."""
+    actor, first = commit.actor, acts[0]
     match first:
         case game.DealStarted(number=number, server_seed=seed):
             return match.start_deal(pulka, StartDeal(number, seed or ""))
+        case chained.ChainsCommitted() | chained.LinkMissed() | chained.LinkOpened() if actor in OWN_ACTORS:
+            return _of_chains(pulka, first, acts)
         case member.ConsentAsked(what="newcomer" | "substitute", player=player, seat=seat):
             return match.decide_join(pulka, player, moves.Join(seat)) if actor == player else "Only the player can ask for this seat."
         case game.PulkaClosed() if actor in OWN_ACTORS and (match.settles_next(pulka) or pulka.annulling is not None):
@@ -203,6 +217,23 @@ def _decided(pulka: Pulka, commit: Commit, first: Event, opened: int) -> tuple[E
     if actor not in OWN_ACTORS and _player(pulka, maker) != actor:
         return f"Seat {maker} is not that of whoever moved."
     return match.decide(pulka, maker, move, commit.at, time_up=time_up)
+
+
+def _of_chains(
+    pulka: Pulka, first: chained.ChainsCommitted | chained.LinkMissed | chained.LinkOpened, acts: tuple[Event, ...]
+) -> tuple[Event, ...] | Refused | str:
+    """What the rules make of what the service does about chains: its next one, links that came together, the end of the time for them."""
+    if isinstance(first, chained.LinkMissed):
+        return match.links_over(pulka)
+    if isinstance(first, chained.LinkOpened):
+        return match.open_links(pulka, tuple((event.seat, event.link) for event in acts if isinstance(event, chained.LinkOpened)))
+    started = acts[1] if len(acts) > 1 else None
+    if not isinstance(started, game.DealStarted):
+        return "Chains begin with the pulka, or with a deal."
+    try:
+        return match.start_deal(pulka, StartDeal(started.number, started.server_seed or "", first))
+    except ValueError as wrong:
+        return f"{wrong}."
 
 
 def _by_organisers(
@@ -235,10 +266,11 @@ def _wrong_record(commit: Commit, recorded: PulkaRecorded, acts: tuple[Event, ..
 def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: tuple[Event, ...]) -> Finding | None:
     if opened.rules_digest != rules_digest(opened.convention, opened.players, opened.target, opened.terms):
         return Finding(revision, "rules_digest", "The digest in every commitment is not that of these terms.")
-    seed = next((event.server_seed or "" for event in acts if isinstance(event, member.SeatDrawStarted)), None)
-    draw = seat_draw.opened(pulka.table_id, opened, seed) if seed is not None else ()
-    drawn_for = opened.terms.get("seating") == "drawn"
-    if (seed is not None) != drawn_for or list(map(encode_event, (opened, *draw))) != list(map(encode_event, acts)):
+    secret = member.SeatDrawStarted | chained.DealerDrawStarted | chained.DealerDrawn
+    seed = next((event.server_seed or "" for event in acts if isinstance(event, secret)), "")
+    chains = next((event for event in acts if isinstance(event, chained.ChainsCommitted)), None)
+    begun = (opened, *rounds.opened(pulka.table_id, opened, seed, chains))
+    if list(map(encode_event, begun)) != list(map(encode_event, acts)):
         return Finding(revision, "not_by_the_rules", "The rules open a pulka on these terms in another way.")
     return None
 
@@ -257,6 +289,8 @@ def move_behind(event: Event) -> tuple[Maker, AnyMove] | None:
 _MOVES: Final[dict[type[Event], Callable[[Any], AnyMove]]] = {
     member.SeatCardDrawn: lambda event: moves.Draw(event.place),
     game.SeedAdded: lambda event: moves.Seed(event.seed),
+    chained.ChainCommitted: lambda event: moves.CommitChain(event.end),
+    chained.LinkOpened: lambda event: moves.OpenLink(event.link),
     game.DeckCut: lambda event: moves.Cut(event.at),
     game.BidMade: lambda event: moves.Bid(event.bid, event.dark, event.no_talon),
     game.MisereInvited: lambda _: moves.Invite(),

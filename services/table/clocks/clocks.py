@@ -26,7 +26,7 @@ from services.table.clocks.outages import Outages
 from services.table.clocks.pulse import Pulse, WentBack
 from services.table.clocks.schedule import Entry, Schedule
 from services.table.clocks.store import AT_A_TIME, ClockStore, Running, Silence
-from services.table.table import Result, Tables
+from services.table.tables import Result, Tables
 from shared.eventlog.port import LastCommits, LogError, Stored
 from shared.events import address
 from shared.leases.shares import Sharing

@@ -19,7 +19,8 @@ from services.table.clocks import figures
 from services.table.clocks.outages import Outages
 from services.table.clocks.schedule import Entry, Known
 from services.table.clocks.skew import Skew
-from services.table.table import Result, Table, Tables, Turn, begins_a_turn, deadline, next_deal
+from services.table.table import Table, Turn, begins_a_turn, deadline, next_deal
+from services.table.tables import Result, Tables
 from shared.eventlog.aggregates.aggregates import BrokenChain, Committed, Loaded, QueueFull, RefusedAt
 from shared.eventlog.port import LogError, OutcomeUnknown, StorageFull, Stored
 from shared.events.commit import Commit, decode

@@ -17,6 +17,13 @@ Algorithm 1, in full:
   a deck all of whose 25 cuts suit them.
 * Two cards at a time, clockwise from the dealer's left, five rounds; the talon after the first (3.2.8). With two players the third of the
   three hands is a dummy's, number 2: it is dealt to after the dealer (Decision 19).
+
+Algorithm 2 differs in two things, so that nobody can choose a deck (deploy/decisions, "A deck that nobody can choose"):
+
+* The server's seed is the next link of a chain (`chain`), and the commitment is the link that it leads to.
+* After the cut the players open the next links of their own chains, and the key has them behind the seeds:
+  `key = HMAC-SHA-256(server seed, framed("pulka shuffle 2", table id, deal number, rules digest, cut, number of seeds, seat, seed, …,
+  seat, link, …))`, the links by seat, without those that were not opened in time.
 """
 
 from __future__ import annotations
@@ -29,7 +36,8 @@ from typing import Final
 from shared.rules.deck.cards import CARDS, DECK, card_numbers, hand_text
 from shared.rules.deck.seats import FEWEST, MOST, hand_count, hands_at_play
 
-ALGORITHM: Final = 1
+ALGORITHM: Final = 1  # of the deals of pulkas that began without chains
+CHAINED: Final = 2  # of those that began with them
 LOWEST_CUT: Final = 4  # cards in each part, at least (3.2.6)
 HIGHEST_CUT: Final = 28
 ABSENT_CUT: Final = 16  # when the right neighbour's time is up: a fixed place, so that the server cannot choose
@@ -83,7 +91,7 @@ def seats_dealt(players: int, dealer: int) -> tuple[int, ...]:
     return hands_at_play(players, dealer)
 
 
-def deal_cards(  # noqa: PLR0913, PLR0917  # the eight things that a deal follows from, and nothing else
+def deal_cards(  # noqa: PLR0913, PLR0917  # the things that a deal follows from, and nothing else
     server_seed: str,
     table_id: str,
     deal_number: int,
@@ -92,18 +100,24 @@ def deal_cards(  # noqa: PLR0913, PLR0917  # the eight things that a deal follow
     cut_at: int,
     players: int,
     dealer: int,
+    links: tuple[tuple[int, str], ...] | None = None,
 ) -> tuple[tuple[str, ...], str]:
     """The hands by seat, `""` for those who rest, of two players the dummy's third; and the talon as it lies, the card that was dealt first
     in front.
 
-    `seeds` are (seat, text) in the order of the log. Raises `ValueError` for a cut outside 4..28, a seed that is not 64 hex digits, or a
-    number of players that is not dealt.
+    `seeds` are (seat, text) in the order of the log, `links` (seat, link) by seat; None: algorithm 1, which knows none. Raises `ValueError`
+    for a cut outside 4..28, a seed that is not 64 hex digits, or a number of players that is not dealt.
     """
     if not LOWEST_CUT <= cut_at <= HIGHEST_CUT:
         raise ValueError(f"cut of {cut_at} cards")
     order = seats_dealt(players, dealer)
-    players_seeds = [part for seat, seed in seeds for part in (seat, seed)]
-    key = _keyed(_seed(server_seed), "pulka shuffle 1", table_id, deal_number, rules_digest, cut_at, *players_seeds)
+    about = (table_id, deal_number, rules_digest, cut_at)
+    added = [part for pair in seeds for part in pair]
+    if links is None:
+        key = _keyed(_seed(server_seed), "pulka shuffle 1", *about, *added)
+    else:
+        opened = [part for pair in sorted(links) for part in pair]
+        key = _keyed(_seed(server_seed), "pulka shuffle 2", *about, len(seeds), *added, *opened)
     deck = shuffled(key)
     return _dealt(deck[cut_at:] + deck[:cut_at], players, order)
 

@@ -18,6 +18,7 @@ Call = Annotated[
     str, text_like(r"^((6|7|8|9|10)(S|C|D|H|NT)|misere|pass|here|take)$(?!\n)", "must be a bid, 6S to 10NT, or misere, pass, here, take")
 ]
 Hex = Annotated[str, text_like(r"^[0-9a-fA-F]{1,64}$(?!\n)", "must be 1 to 64 hexadecimal digits")]
+Link = Annotated[str, text_like(r"^[0-9a-f]{64}$(?!\n)", "must be 64 hexadecimal digits, small letters")]
 Depth = Annotated[int, msgspec.Meta(ge=4, le=28)]  # of a cut: at least four cards lie in each part (3.2.6)
 Place = Annotated[int, msgspec.Meta(ge=1, le=32)]  # of a card that lies spread out
 Seat = Annotated[int, msgspec.Meta(ge=0, le=4)]  # of the largest table
@@ -33,6 +34,18 @@ class Seed(Move, frozen=True, tag="seed"):
     """Adds up to 32 bytes of a player's own randomness to the shuffle, before the cut."""
 
     seed: Hex
+
+
+class CommitChain(Move, frozen=True, tag="commit"):
+    """Promises a hash chain by its `end`, for the deals whose deck has not been cut yet (3.2.3)."""
+
+    end: Link
+
+
+class OpenLink(Move, frozen=True, tag="link"):
+    """Opens the link of the present round, once it is asked for (3.2.3)."""
+
+    link: Link
 
 
 class Cut(Move, frozen=True, tag="cut"):
@@ -233,4 +246,4 @@ DealMove = Bid | Look | Invite | Take | Discard | WithoutThree | Declare | Whist
 IrregularMove = Peek | Expose | WriteEntry | CallAttention | Confirm | Ruling
 #: A move of an adjudicated deal: an ordinary one, against the rules or not, or one that only this mode knows.
 CourtMove = DealMove | IrregularMove
-AnyMove = Draw | Seed | Cut | CourtMove | Join | Leave | Ready | Settle
+AnyMove = Draw | Seed | CommitChain | OpenLink | Cut | CourtMove | Join | Leave | Ready | Settle

@@ -16,7 +16,7 @@ from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.language.game_events import Event, PulkaClosed
 from shared.rules.language.member_events import NewcomerSeated, PulkaAdjourned, PulkaResumed, SubstituteSeated
 from shared.rules.language.refusal import Refused
-from shared.rules.pulka import corrections, members, newcomer
+from shared.rules.pulka import corrections, links, members, newcomer
 from shared.rules.pulka.state import Pulka, settled_now
 
 Evolve: TypeAlias = "Callable[[Pulka, Event], Pulka]"
@@ -26,7 +26,7 @@ SETTLED = "demanded"  # reason of a `PulkaClosed`: somebody had gone, and anothe
 
 def decided(pulka: Pulka, decision: tuple[Event, ...] | Refused, evolve: Evolve) -> tuple[Event, ...] | Refused:
     """What was decided about members, with all that follows from it at once where no deal goes on."""
-    if pulka.status != "playing" or pulka.draw is not None:
+    if pulka.status != "playing" or pulka.draw is not None or pulka.chains.dealer_due:
         return Refused("wrong_phase", "3.1.1", "Nobody can join, leave or adjourn before all players have their seats.")
     if isinstance(decision, Refused) or pulka.commitment:
         return decision
@@ -91,10 +91,12 @@ def newcomer_seated(pulka: Pulka, event: NewcomerSeated) -> Pulka:
         dealer=event.moved[pulka.dealer],
         next_dealer=event.seat,
         last_dealer=None,
+        chains=links.evolve(pulka.chains, event, pulka.number),
     )
 
 
 def substitute_seated(pulka: Pulka, event: SubstituteSeated) -> Pulka:
     """Another player on the same seat; cards, sheet and turn stay with it."""
     seats = tuple(event.player if seat == event.seat else player for seat, player in enumerate(pulka.seats))
-    return msgspec.structs.replace(pulka, members=members.evolve(pulka.members, event), seats=seats)
+    chains = links.evolve(pulka.chains, event, pulka.number)  # a chain is its player's, not the seat's
+    return msgspec.structs.replace(pulka, members=members.evolve(pulka.members, event), seats=seats, chains=chains)

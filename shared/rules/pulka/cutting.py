@@ -14,7 +14,7 @@ LONGEST_SEED = 64  # hex digits: 32 bytes, as much as the shuffle's key holds
 
 
 def decide(pulka: Pulka, cutter: int, seat: int, move: AnyMove) -> tuple[Event, ...] | Refused:
-    """What `seat` does before the cards are dealt; the cut of `cutter` deals them."""
+    """What `seat` does before the cards are dealt; the cut of `cutter` deals them, or asks for the links of those who have chains."""
     match move:
         case Seed(seed=seed):
             if not _is_seed(seed):
@@ -27,7 +27,8 @@ def decide(pulka: Pulka, cutter: int, seat: int, move: AnyMove) -> tuple[Event, 
                 return Refused("not_your_turn", "3.2.5", "The dealer's right neighbour cuts.")
             if not LOWEST_CUT <= at <= HIGHEST_CUT:
                 return Refused("malformed", "3.2.6", f"At least four cards lie in each part: `at` is {LOWEST_CUT} to {HIGHEST_CUT}.")
-            return DeckCut(seat, at), _deal_cards(pulka, at)
+            cut = DeckCut(seat, at)
+            return (cut,) if pulka.chains.committed else (cut, deal_cards(pulka, at))
     return Refused("wrong_phase", "3.2.5", "The deck has not been cut yet.")
 
 
@@ -35,11 +36,12 @@ def _is_seed(text: str) -> bool:
     return 0 < len(text) <= LONGEST_SEED and all(digit in "0123456789abcdefABCDEF" for digit in text)
 
 
-def _deal_cards(pulka: Pulka, cut_at: int) -> CardsDealt:
-    """The only deal that commitment, seeds and cut allow (3.2.8)."""
+def deal_cards(pulka: Pulka, cut_at: int) -> CardsDealt:
+    """The only deal that commitment, seeds, cut and links allow (3.2.8)."""
     seed = pulka.secrets.server_seed
+    links = None if pulka.chains.server is None else pulka.chains.opened
     hands, talon = shuffle.deal_cards(
-        seed, pulka.table_id, pulka.number, pulka.rules_digest, pulka.seeds, cut_at, pulka.players, pulka.dealer
+        seed, pulka.table_id, pulka.number, pulka.rules_digest, pulka.seeds, cut_at, pulka.players, pulka.dealer, links
     )
     salts = (shuffle.salt(seed, hand_label(seat)) if hand else "" for seat, hand in enumerate(hands))  # who rests has nothing to hide
     dark = plays_dark(pulka.convention) and not is_forced(

@@ -14,12 +14,11 @@ import msgspec
 
 from shared.rules.adjudicated import decider as courts
 from shared.rules.adjudicated import sheet_entries
-from shared.rules.adjudicated.court import Court, Maker, court_terms, game_of
+from shared.rules.adjudicated.court import Court, Maker, court_terms
 from shared.rules.adjudicated.sheet_entries import KeptSheet
 from shared.rules.convention.options import from_document, to_document
 from shared.rules.deal import decider as deals
 from shared.rules.deal.decider import Deal
-from shared.rules.deck import shuffle
 from shared.rules.language.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
 from shared.rules.language.game_events import (
     AllPassed,
@@ -42,7 +41,7 @@ from shared.rules.language.irregular_events import Redealt, TalonReturned
 from shared.rules.language.member_events import NewcomerSeated, SeatCardDrawn, SeatDrawStarted, SeatsDrawn, SubstituteSeated
 from shared.rules.language.moves import AnyMove, Cut, Draw, IrregularMove, Join, Seed
 from shared.rules.language.refusal import Refused
-from shared.rules.pulka import between_deals, corrections, cutting, members, revealing, seat_draw
+from shared.rules.pulka import between_deals, corrections, cutting, links, members, revealing, rounds, seat_draw
 from shared.rules.pulka.imported import PulkaArchived, PulkaRecorded, evolve_archived, evolve_imported
 from shared.rules.pulka.members import MEMBER_EVENTS, Members
 from shared.rules.pulka.state import OpenPulka, Pulka, Secrets, StartDeal, settled_now
@@ -64,8 +63,8 @@ from shared.rules.scoring.sheet import empty_sheet, write
 
 __all__ = [
     "OpenPulka", "Pulka", "Secrets", "StartDeal", "awaits_confirmation", "cutter", "deal_is_due", "decide", "decide_join",
-    "default_move", "entries_due", "evolve", "legal_moves", "offer", "open_pulka", "pause_over", "phase", "settles_next", "start_deal",
-    "to_act", "waits_for_answer",
+    "default_move", "entries_due", "evolve", "legal_moves", "links_over", "offer", "open_links", "open_pulka", "pause_over", "phase",
+    "settles_next", "start_deal", "to_act", "waits_for_answer",
 ]  # fmt: skip
 
 BY_CONSENT = "by_consent"  # why a pulka closed before its own end (5.4.18)
@@ -126,11 +125,14 @@ def _opened(pulka: Pulka, event: PulkaOpened) -> Pulka:
 
 
 def _drawing(pulka: Pulka, event: SeatDrawStarted | SeatCardDrawn) -> Pulka:
-    return msgspec.structs.replace(pulka, draw=seat_draw.evolve(pulka.draw, event))
+    draw = seat_draw.evolve(pulka.draw, event)
+    drawn = draw is not None and len(draw.drawn) == pulka.players
+    return msgspec.structs.replace(pulka, draw=draw, chains=links.asked(pulka.chains) if drawn else pulka.chains)
 
 
 def _seats_drawn(pulka: Pulka, event: SeatsDrawn) -> Pulka:
-    return msgspec.structs.replace(pulka, seats=event.seats, draw=None, members=Members())
+    chains = links.reseated(pulka.chains, pulka.seats, event.seats)
+    return msgspec.structs.replace(pulka, seats=event.seats, draw=None, members=Members(), chains=chains)
 
 
 def _started(pulka: Pulka, event: DealStarted) -> Pulka:
@@ -150,12 +152,12 @@ def _seeded(pulka: Pulka, event: SeedAdded) -> Pulka:
 
 
 def _cut(pulka: Pulka, event: DeckCut) -> Pulka:
-    return msgspec.structs.replace(pulka, cut_at=event.at)
+    return msgspec.structs.replace(pulka, cut_at=event.at, chains=links.asked(pulka.chains))
 
 
 def _dealt(pulka: Pulka, event: CardsDealt) -> Pulka:
     hands, talon = tuple(hand or "" for hand in event.hands), event.talon or ""
-    series = pulka.series
+    pulka, series = msgspec.structs.replace(pulka, chains=links.dealt(pulka.chains)), pulka.series
     opened = deals.open_deal(
         pulka.convention,
         pulka.players,
@@ -211,8 +213,9 @@ def _stopping(pulka: Pulka, _: StopAgreed) -> Pulka:
     return msgspec.structs.replace(pulka, stopping=True)
 
 
-def _revealed(pulka: Pulka, _: DealRevealed) -> Pulka:
-    return msgspec.structs.replace(pulka, deal=None, commitment="", secrets=Secrets())
+def _revealed(pulka: Pulka, event: DealRevealed) -> Pulka:
+    chains = links.closed(pulka.chains, event.server_seed, event.number)
+    return msgspec.structs.replace(pulka, deal=None, commitment="", secrets=Secrets(), chains=chains)
 
 
 def _closed(pulka: Pulka, event: PulkaClosed) -> Pulka:
@@ -240,7 +243,7 @@ def open_pulka(pulka: Pulka, command: OpenPulka) -> tuple[Event, ...] | Refused:
         first_dealer=command.lot % command.players,
         terms=command.terms,
     )
-    return opened, *seat_draw.opened(pulka.table_id, opened, command.draw_seed)
+    return opened, *rounds.opened(pulka.table_id, opened, command.draw_seed, command.chains)
 
 
 def start_deal(pulka: Pulka, command: StartDeal) -> tuple[Event, ...]:
@@ -253,8 +256,17 @@ def start_deal(pulka: Pulka, command: StartDeal) -> tuple[Event, ...]:
         closed = _closing(pulka)
         if closed:
             return closed
-    promise = shuffle.commitment(command.seed, pulka.table_id, command.number, pulka.rules_digest)
-    return (DealStarted(command.number, pulka.next_dealer, promise, shuffle.ALGORITHM, command.seed),)
+    return rounds.start(pulka, command)
+
+
+def links_over(pulka: Pulka) -> tuple[Event, ...]:
+    """What follows when the time to open links is over: who did not is named, and the round goes on without them."""
+    return rounds.with_what_follows(pulka, links.missing(pulka.chains), evolve) if pulka.chains.asked else ()
+
+
+def open_links(pulka: Pulka, opened: links.Opened) -> tuple[Event, ...] | Refused:
+    """What it causes that seats open their links, and the cards when they are the last; nothing where all were opened before."""
+    return rounds.open_links(pulka, opened, evolve)
 
 
 def decide(pulka: Pulka, seat: Maker, move: AnyMove, now: int | None = None, *, time_up: bool = False) -> tuple[Event, ...] | Refused:
@@ -267,8 +279,8 @@ def decide(pulka: Pulka, seat: Maker, move: AnyMove, now: int | None = None, *, 
         return Refused("pulka_over", "4.2.15", "The pulka is over; its sheet is settled.")
     if pulka.status != "playing":
         return Refused("wrong_phase", "3.1.1", "The pulka has not begun; it begins when all seats are taken and ready.")
-    if isinstance(move, Join):
-        return members.SEATED
+    if isinstance(move, (Join, *rounds.CHAIN_MOVES)):
+        return members.SEATED if isinstance(move, Join) else rounds.decide(pulka, seat, move, evolve)
     if isinstance(seat, int) and (
         isinstance(move, members.MEMBER_MOVES)
         or members.concerns(move, pulka.members, in_deal=pulka.deal is not None, deal_asks=waits_for_answer(pulka))
@@ -289,7 +301,7 @@ def decide(pulka: Pulka, seat: Maker, move: AnyMove, now: int | None = None, *, 
 
 
 def _in_the_deal(deal: Deal | Court, seat: Maker, move: AnyMove, now: int | None) -> tuple[Event, ...] | Refused:
-    if isinstance(move, (Draw, Seed, Cut)):
+    if isinstance(move, (Draw, Seed, Cut, *rounds.CHAIN_MOVES)):
         return Refused("wrong_phase", "3.2.5", "The cards are dealt; draws, seeds and the cut come before the deal.")
     if isinstance(move, (Join, *members.MEMBER_MOVES)):
         return Refused("wrong_phase", "5.4.18", "The players decide who sits here, not the arbiter.")
@@ -317,18 +329,14 @@ def pause_over(pulka: Pulka, *, time_up: bool = False) -> tuple[Event, ...]:
 def _before_the_deal(pulka: Pulka, seat: Maker, move: AnyMove) -> tuple[Event, ...] | Refused:
     if not isinstance(seat, int):
         return Refused("wrong_phase", "3.2.2", "The next deal has not started yet.")
+    if phase(pulka) == "links":
+        return Refused("wrong_phase", links.RULE, "The players are opening their links; the cards come after that.")
     if pulka.draw is not None or isinstance(move, Draw):
         return seat_draw.decide(pulka.draw, pulka.table_id, pulka.rules_digest, pulka.seats, seat, move)
     if not pulka.commitment:
         return Refused("wrong_phase", "3.2.2", "The next deal has not started yet.")
     events = cutting.decide(pulka, cutter(pulka), seat, move)
-    return events if isinstance(events, Refused) or not isinstance(move, Cut) else _dealt_and_begun(pulka, events)
-
-
-def _dealt_and_begun(pulka: Pulka, dealt: tuple[Event, ...]) -> tuple[Event, ...]:
-    """The cut and the cards, and what follows from them by itself."""
-    begun = reduce(evolve, dealt, pulka).deal
-    return dealt if begun is None else (*dealt, *deals.first_events(game_of(begun)))
+    return events if isinstance(events, Refused) or not isinstance(move, Cut) else rounds.dealt_and_begun(pulka, events, evolve)
 
 
 def _finished(pulka: Pulka, events: tuple[Event, ...], *, time_up: bool) -> tuple[Event, ...]:
@@ -374,6 +382,7 @@ _EVOLVE: dict[type[Event], Callable[[Pulka, Any], Pulka]] = {
     DealScored: _scored,
     DealRevealed: _revealed,
     StopAgreed: _stopping,
+    **rounds.EVOLVE,
     **dict.fromkeys(MEMBER_EVENTS, _of_members),
     NewcomerSeated: between_deals.newcomer_seated,
     SubstituteSeated: between_deals.substitute_seated,

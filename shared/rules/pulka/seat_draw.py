@@ -5,7 +5,9 @@ To draw is to name one of the 32 places of the cards that lie spread out; which 
 that were named, in their order, so nobody knows a card before the last one has drawn. Then the seed is told.
 
 Algorithm 1: `key = HMAC-SHA-256(server seed, framed("pulka draw 1", table id, rules digest, seat, place, seat, place, …))`; the deck is
-`shuffle.shuffled(key)`, its top card on place 1. The Code lets the lowest choose a seat; here each takes the first free one, as at a
+`shuffle.shuffled(key)`, its top card on place 1. Algorithm 2, of a match with chains: the seed is the server's link of round 0, the
+commitment the end of its chain; when the last one has drawn the players open their links, and the key, with `pulka draw 2`, has seat and
+link of each behind the places. The Code lets the lowest choose a seat; here each takes the first free one, as at a
 table on a screen all seats are alike [conv].
 """
 
@@ -30,6 +32,7 @@ PLACES: Final = len(CARDS)
 
 #: Seats as in the lobby, each with the place that they named, in the order of the log.
 Drawn = tuple[tuple[int, int], ...]
+Links = tuple[tuple[int, str], ...]
 
 
 class SeatDraw(msgspec.Struct, frozen=True, gc=False):
@@ -38,6 +41,7 @@ class SeatDraw(msgspec.Struct, frozen=True, gc=False):
     commitment: str
     server_seed: str
     drawn: Drawn = ()
+    chained: bool = False  # algorithm 2: the players' links come after the last card
 
     @property
     def to_act(self) -> int:
@@ -51,16 +55,22 @@ class SeatDraw(msgspec.Struct, frozen=True, gc=False):
         return next(place for place in range(1, PLACES + 1) if place not in taken)
 
 
-def opened(table_id: str, event: PulkaOpened, server_seed: str) -> tuple[Event, ...]:
-    """What follows the opening of a pulka in the same commit: the draw for seats, where that is agreed."""
-    return (start(server_seed, table_id, event.rules_digest),) if event.terms.get("seating") == "drawn" else ()
+def opened(table_id: str, event: PulkaOpened, server_seed: str, promise: str = "") -> tuple[SeatDrawStarted, ...]:
+    """What follows the opening of a pulka in the same commit: the draw for seats, where that is agreed; with chains `promise` is the end of
+    the server's.
+    """
+    if event.terms.get("seating") != "drawn":
+        return ()
+    if promise:
+        return (SeatDrawStarted(promise, shuffle.CHAINED, server_seed),)
+    return (start(server_seed, table_id, event.rules_digest),)
 
 
 def evolve(draw: SeatDraw | None, event: SeatDrawStarted | SeatCardDrawn) -> SeatDraw | None:
     """The draw after `event`."""
     match event:
         case SeatDrawStarted():
-            return SeatDraw(event.commitment, event.server_seed or "")
+            return SeatDraw(event.commitment, event.server_seed or "", chained=event.algorithm == shuffle.CHAINED)
         case SeatCardDrawn() if draw is not None:
             return msgspec.structs.replace(draw, drawn=(*draw.drawn, (event.seat, event.place)))
     return draw
@@ -87,15 +97,27 @@ def decide(
     event = SeatCardDrawn(seat, move.place)
     if len(drawn) < len(seats):
         return (event,)
-    cards = cards_of(draw.server_seed, table_id, rules_digest, drawn)
-    return event, SeatsDrawn(draw.server_seed, cards, tuple(seats[one] for one in lowest_first(cards)))
+    return event, *(() if draw.chained else (drawn_for(draw.server_seed, table_id, rules_digest, seats, drawn),))
 
 
-def cards_of(server_seed: str, table_id: str, rules_digest: str, drawn: Drawn) -> tuple[str, ...]:
-    """The card of each who drew, in the order of `drawn`. Raises `ValueError` for a seed that is not 64 hex digits."""
-    named = [number for pair in drawn for number in pair]
+def drawn_for(
+    server_seed: str, table_id: str, rules_digest: str, seats: tuple[str, ...], drawn: Drawn, links: Links | None = None
+) -> SeatsDrawn:
+    """The end of the draw: cards and seats, as they follow from the places and, with chains, from the links."""
+    cards = cards_of(server_seed, table_id, rules_digest, drawn, links)
+    return SeatsDrawn(server_seed, cards, tuple(seats[one] for one in lowest_first(cards)))
+
+
+def cards_of(server_seed: str, table_id: str, rules_digest: str, drawn: Drawn, links: Links | None = None) -> tuple[str, ...]:
+    """The card of each who drew, in the order of `drawn`; `links` as in `shuffle.deal_cards`. Raises `ValueError` for a seed that is not 64
+    hex digits.
+    """
+    named: list[int | str] = [number for pair in drawn for number in pair]
+    for pair in sorted(links or ()):
+        named += pair
+    label = "pulka draw 1" if links is None else "pulka draw 2"
     seed = bytes.fromhex(server_seed)
-    deck = shuffled(hmac.digest(seed, framed("pulka draw 1", table_id, rules_digest, *named), "sha256"))
+    deck = shuffled(hmac.digest(seed, framed(label, table_id, rules_digest, *named), "sha256"))
     return tuple(CARDS[deck[place - 1]] for _, place in drawn)
 
 

@@ -10,7 +10,9 @@ from shared.rules.adjudicated.court import Court
 from shared.rules.adjudicated.sheet_entries import KeptSheet
 from shared.rules.convention.options import PRESETS, Convention
 from shared.rules.deal.decider import Deal
+from shared.rules.language.chain_events import ChainsCommitted
 from shared.rules.language.correction_events import AnnulmentOrdered, PulkaAnnulled, ResultCorrected
+from shared.rules.pulka.links import Chains
 from shared.rules.pulka.members import Members
 from shared.rules.pulka.seat_draw import SeatDraw
 from shared.rules.scoring.series import Series
@@ -71,6 +73,7 @@ class Pulka(msgspec.Struct, frozen=True):
     corrections: tuple[ResultCorrected, ...] = ()
     annulled: PulkaAnnulled | None = None
     annulling: AnnulmentOrdered | None = None
+    chains: Chains = Chains()
 
 
 def settled_now(pulka: Pulka) -> dict[str, Any]:
@@ -85,6 +88,8 @@ class OpenPulka(msgspec.Struct, frozen=True):
     """Begin a match on resolved terms, which `rules_digest` covers; `lot` is a random number that draws the first dealer (3.2.1).
 
     Where the terms say `"seating": "drawn"`, `draw_seed` (64 hex digits, the server's secret) is what the draw for seats begins with.
+    With `chains` nobody can choose a deck: then the server's link of round 0 is `draw_seed`, and the first dealer follows from it, not from
+    `lot`.
     """
 
     convention: Convention
@@ -95,10 +100,14 @@ class OpenPulka(msgspec.Struct, frozen=True):
     terms: dict[str, Any]
     lot: int
     draw_seed: str = ""
+    chains: ChainsCommitted | None = None
 
 
 class StartDeal(msgspec.Struct, frozen=True):
-    """Begin deal `number` with the server's secret `seed` (64 hex digits)."""
+    """Begin deal `number` with the server's secret `seed` (64 hex digits): with chains the server's link of that round, the first of
+    `renewed` where the chain before has come to its beginning.
+    """
 
     number: int
     seed: str
+    renewed: ChainsCommitted | None = None

@@ -16,13 +16,15 @@ from shared.rules.pulka.state import Pulka
 
 
 def phase(pulka: Pulka) -> str:
-    """`waiting`, `draw`, `between_deals`, `cut`, the deal's own phase, or `over`; `scored` while a result waits to be confirmed."""
+    """`waiting`, `draw`, `links`, `between_deals`, `cut`, the deal's own phase, or `over`; `scored`: a result waits to be confirmed."""
     if pulka.status != "playing":
         return "over" if pulka.status == "over" else "waiting"
     if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
         return "remedy"
     if pulka.deal is not None:
         return "scored" if awaits_confirmation(pulka) else pulka.deal.phase
+    if pulka.chains.asked:
+        return "links"
     if pulka.draw is not None:
         return "draw"
     return "cut" if pulka.commitment else "between_deals"
@@ -44,6 +46,8 @@ def to_act(pulka: Pulka) -> int | None:
         return pulka.kept_sheet.asked.waiting[0]
     if pulka.deal is not None:
         return pulka.deal.to_act
+    if pulka.chains.asked:
+        return None
     if pulka.draw is not None:
         return pulka.draw.to_act
     return cutter(pulka) if phase(pulka) == "cut" else None
@@ -73,7 +77,9 @@ def entries_due(pulka: Pulka, seat: int) -> tuple[WriteEntry, ...]:
 
 
 def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
-    """Every move that `seat` may make now; of the cuts, and of the cards to draw, one."""
+    """Every move that `seat` may make now; of the cuts, and of the cards to draw, one. Links are no moves that could be told here."""
+    if pulka.chains.asked:
+        return ()
     if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
         return (Remedy("accept"), Remedy("pass")) if to_act(pulka) == seat else ()
     if isinstance(pulka.deal, Court):
@@ -84,7 +90,11 @@ def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
 
 
 def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
-    """`legal_moves` as documents; a discard without its cards, which are free (deploy/docs/deal-record.md)."""
+    """`legal_moves` as documents; a discard without its cards, which are free (deploy/docs/deal-record.md), and a link without its digits,
+    which only its player knows.
+    """
+    if pulka.chains.asked:
+        return [{"type": "link"}] if seat in pulka.chains.waiting else []
     if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
         return [msgspec.to_builtins(move) for move in legal_moves(pulka, seat)]
     if isinstance(pulka.deal, Court):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from shared.rules.convention.options import to_document
 from shared.rules.convention.rules_digest import rules_digest
+from shared.rules.deck import shuffle
 from shared.rules.language.amount import Amount
 from shared.rules.language.game_events import DealStarted
 from shared.rules.language.member_events import ConsentAnswered, ConsentAsked, NewcomerSeated
@@ -51,7 +52,7 @@ def test_3_1_2_x_02_everybody_consents_and_he_sits_down_after_the_deal() -> None
     game.plays(4)
     started = [event for event in game.events if isinstance(event, DealStarted)]
     assert started[-1].dealer == seated.seat
-    assert [started[-1].commitment] == [match.shuffle.commitment(started[-1].server_seed or "", TABLE, 4, seated.rules_digest)]
+    assert [started[-1].commitment] == [shuffle.commitment(started[-1].server_seed or "", TABLE, 4, seated.rules_digest)]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from itertools import count
 
-from services.table.table import Tables
+from services.table.tables import Tables
 from shared.eventlog.aggregates.aggregates import Committed, Request
 from shared.eventlog.memory import MemoryLog, MemoryStore
 from shared.events.address import new_id

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from services.lobby.table_progress import status_in, status_now
-from services.table.table import Tables, begins_a_turn, deadline, next_deal
+from services.table.table import begins_a_turn, deadline, next_deal
+from services.table.tables import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog.aggregates.aggregates import Nothing, RefusedAt, Request
 from shared.events.catalogue import encode_event

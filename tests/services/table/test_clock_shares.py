@@ -8,7 +8,8 @@ from services.table import running_tables
 from services.table.clocks.memory import MemoryClockStore, MemoryRows
 from services.table.clocks.postgres import PostgresClockStore
 from services.table.openings import Openings
-from services.table.table import Tables, deadline, shortest_turn
+from services.table.table import deadline, shortest_turn
+from services.table.tables import Tables
 from shared.eventlog.memory import MemoryLog
 from shared.events import address
 from shared.events.sealing import TableCodec

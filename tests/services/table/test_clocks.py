@@ -12,7 +12,8 @@ from services.table.clocks.postgres import PostgresClockStore
 from services.table.clocks.schedule import Schedule
 from services.table.clocks.skew import Skew
 from services.table.clocks.store import Outage, Running
-from services.table.table import Tables, deadline, shortest_turn
+from services.table.table import deadline, shortest_turn
+from services.table.tables import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog.memory import MemoryLog
 from shared.events import address

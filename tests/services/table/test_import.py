@@ -11,7 +11,7 @@ import pytest
 from services.table.api import Desk, routes
 from services.table.corrections_api import correction_routes
 from services.table.import_api import NewImport, import_routes
-from services.table.table import Tables
+from services.table.tables import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog.memory import MemoryLog
 from shared.events.address import Address, new_id

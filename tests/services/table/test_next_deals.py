@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from services.table.next_deals import NextDeals
-from services.table.table import Tables
+from services.table.tables import Tables
 from services.table.viewer_stream import Reader
 from shared.events import address
 from shared.events.redaction import PublicCodec

@@ -10,7 +10,7 @@ import pytest
 
 from services.table import pasts
 from services.table.pasts import SLICE, WORTH, Pasts
-from services.table.table import Tables
+from services.table.tables import Tables
 from services.table.viewer_stream import Reader
 from shared.eventlog import snapshots
 from shared.eventlog.memory import MemoryLog

@@ -10,7 +10,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from services.table.next_deals import NextDeals
-from services.table.table import Table, Tables, Turn, deadline, fold, initial
+from services.table.table import Table, Turn, deadline, fold, initial
+from services.table.tables import Tables
 from services.table.view import view
 from shared.eventlog.aggregates.aggregates import BrokenChain, Committed, Mismatch, Nothing, RefusedAt, Request
 from shared.eventlog.memory import MemoryLog

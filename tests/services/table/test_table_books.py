@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from services.table.table import TableBooks, Tables, fold, initial
+from services.table.table import TableBooks, fold, initial
+from services.table.tables import Tables
 from services.table.view import view
 from shared.eventlog import snapshots
 from shared.eventlog.aggregates.aggregates import Committed
