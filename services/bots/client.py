@@ -84,9 +84,9 @@ class Api:
         """Take a seat, any free one unless `seat` is given."""
         await self.post(f"/v1/lobby/tables/{table}/seats", {} if seat is None else {"seat": seat})
 
-    async def ready(self, table: str) -> None:
-        """Say that one is ready to begin."""
-        await self.post(f"/v1/lobby/tables/{table}/ready", None)
+    async def ready(self, table: str, end: str = "") -> None:
+        """Say that one is ready to begin, and promise the chain with this `end`."""
+        await self.post(f"/v1/lobby/tables/{table}/ready", {"end": end} if end else None)
 
     async def view(self, table: str) -> dict[str, Any]:
         """The table as this player may see it."""

@@ -16,6 +16,7 @@ import httpx
 import structlog
 
 from services.bots import figures
+from services.bots.chain import OwnChain
 from services.bots.client import Api, ApiProblem, ApiUnreachable
 from services.bots.leases import LobbyLeases
 from services.bots.roster import Bot, Roster
@@ -246,9 +247,10 @@ class BotHost:
             while True:
                 try:
                     await self._roster.authorize(bot)
+                    chain = OwnChain.of(table, bot.api.token)
                     if not ready:
-                        await bot.api.ready(table)
-                    await Seated(bot.api, table, f"{table} {bot.api.player}", lambda _: self._begun.add(table)).play()
+                        await bot.api.ready(table, chain.end)
+                    await Seated(bot.api, table, f"{table} {bot.api.player}", lambda _: self._begun.add(table), chain).play()
                 except ApiUnreachable:
                     await asyncio.sleep(ROUND)
                 else:

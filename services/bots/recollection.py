@@ -66,6 +66,8 @@ class Memory(msgspec.Struct, frozen=True):
                 return bool(last["seat"] == seat)
             case "DealRevealed" | "EntryWritten":
                 return self.by_hand  # nobody's: the table itself begins the next deal
+            case "LinkOpened" | "ChainCommitted":
+                return False
             case "DealStarted":
                 return bool((last["dealer"] - 1) % self.players == seat)  # `seat` cuts (3.2.5)
         return True

@@ -12,6 +12,7 @@ import msgspec
 import structlog
 
 from services.bots.attention import calls
+from services.bots.chain import OwnChain
 from services.bots.client import Api, ApiProblem
 from services.bots.player import choose
 from services.bots.recollection import Memory
@@ -32,11 +33,14 @@ class Seated:
     it: two that play one seat, each from the table's first commit, do the same once.
     """
 
-    def __init__(self, api: Api, table: str, seed: str, watch: Callable[[dict[str, Any]], None] | None = None) -> None:
+    def __init__(
+        self, api: Api, table: str, seed: str, watch: Callable[[dict[str, Any]], None] | None = None, chain: OwnChain | None = None
+    ) -> None:
         self._api = api
         self._table = table
         self._seed = seed
         self._watch = watch
+        self._chain = chain
         self._memory = Memory()
         self._seat: int | None = None
         self._turn: dict[str, Any] | None = None  # a view in which it is our turn
@@ -95,7 +99,9 @@ class Seated:
         self._seat, self._looked = view["seat"], view["revision"]
         if view["status"] == "playing" and view["seat"] is not None:
             await self._oblige(view)
-        self._turn = view if view["seat"] is not None and view["legal"] else None
+        if self._chain is not None and view["seat"] is not None and view["status"] == "playing":
+            await self._take_part(view, self._chain)
+        self._turn = view if view["seat"] is not None and view["legal"] and view["phase"] != "links" else None
 
     async def _oblige(self, view: dict[str, Any]) -> None:
         """A built-in player consents to whatever the others want, and is always ready to go on."""
@@ -105,6 +111,15 @@ class Seated:
             if wanted:
                 with contextlib.suppress(ApiProblem):  # somebody has refused meanwhile, or it was agreed
                     await self._move(move, view["revision"], view["revision"])
+
+    async def _take_part(self, view: dict[str, Any], chain: OwnChain) -> None:
+        """Promise the chain where the table does not know it, and open the link that it asks for."""
+        link = chain.link(view) if view["phase"] == "links" and view["legal"] else None
+        if link is None and not chain.wanted(view):
+            return
+        move = {"type": "commit", "end": chain.end} if link is None else {"type": "link", "link": link}
+        with contextlib.suppress(ApiProblem):  # the time is over, or it is known already; the next look tells
+            await self._move(move, None, view["revision"])
 
     async def _act(self) -> None:
         """Move until it is done or the turn is another's; the commit comes back by the stream and shows what is next."""

@@ -23,6 +23,7 @@ from shared.events.address import is_id
 from shared.projections.core.at_least import UnknownPosition
 from shared.rules.convention.options import PRESETS
 from shared.rules.deck.seats import MOST
+from shared.rules.language.moves import Link
 from shared.rules.language.refusal import Refused
 from shared.web import auth
 from shared.web.auth import Caller
@@ -42,6 +43,12 @@ class Sit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The seat that is wanted; none: any free one."""
 
     seat: Annotated[int, Meta(ge=0, lt=MOST)] | None = None
+
+
+class BeReady(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The end of the chain that the player promises for the deals; none: the player trusts the others (deploy/docs/fair-deal.md)."""
+
+    end: Link | None = None
 
 
 def orders(desk: Callable[[], Desk]) -> Provide:
@@ -132,9 +139,10 @@ def seat_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
         return await _shown(at, *_done(left))
 
     @post("/v1/lobby/tables/{table_id:str}/ready", status_code=200, tags=["lobby"], summary="Be ready; the last one begins the pulka")
-    async def ready(table_id: FromPath[str], order: NamedDependency[Order]) -> Readiness:
+    async def ready(table_id: FromPath[str], order: NamedDependency[Order], data: JSONBody[BeReady | None] = None) -> Readiness:
         at = desk()
-        state, position = _done(await at.tables.ready(_known(table_id), order))
+        end = "" if data is None or data.end is None else data.end
+        state, position = _done(await at.tables.ready(_known(table_id), order, end))
         shown = await _shown(at, state, position, patience=READY_S)
         return Readiness(shown.status, shown)
 

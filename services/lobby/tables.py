@@ -44,6 +44,7 @@ class Table(msgspec.Struct, frozen=True):
     bots: int = 0
     seats: tuple[str | None, ...] = ()
     ready: tuple[bool, ...] = ()
+    ends: tuple[str, ...] = ()  # of the chains that players have promised, by seat, "" without one
     opened_at: int = 0
     revision: int = 0
     stood_up: frozenset[str] = frozenset()  # players who had a seat and left it, so that leaving twice is leaving once
@@ -83,15 +84,15 @@ def evolve(table: Table, event: AnyLobbyEvent, at: int) -> Table:
                 bots=event.bots,
                 seats=(None,) * players,
                 ready=(False,) * players,
+                ends=("",) * players,
                 opened_at=at,
             )
         case SeatTaken(seat=seat, player=player):
-            return change(table, seats=_with(table.seats, seat, value=player), ready=_with(table.ready, seat, value=False))
+            return _seated(table, seat, player)
         case SeatLeft(seat=seat, player=player):
-            freed = change(table, seats=_with(table.seats, seat, value=None), ready=_with(table.ready, seat, value=False))
-            return change(freed, stood_up=freed.stood_up | {player})
-        case PlayerReady(seat=seat):
-            return change(table, ready=_with(table.ready, seat, value=True))
+            return change(_seated(table, seat, None), stood_up=table.stood_up | {player})
+        case PlayerReady(seat=seat, end=end):
+            return change(table, ready=_with(table.ready, seat, value=True), ends=_with(table.ends, seat, value=end))
         case TableFilled():
             return change(table, status="starting")
         case TableOver():
@@ -99,6 +100,16 @@ def evolve(table: Table, event: AnyLobbyEvent, at: int) -> Table:
         case TableElsewhere(table=other):
             return change(table, elsewhere=other)
     return table
+
+
+def _seated(table: Table, seat: int, player: str | None) -> Table:
+    """Somebody, or nobody, on a seat, and what was said from there forgotten."""
+    return msgspec.structs.replace(
+        table,
+        seats=_with(table.seats, seat, value=player),
+        ready=_with(table.ready, seat, value=False),
+        ends=_with(table.ends, seat, value=""),
+    )
 
 
 def fold(table: Table, commit: Commit, events: tuple[AnyLobbyEvent, ...]) -> Table:
@@ -174,8 +185,10 @@ def leave(table: Table, player: str) -> Decision:
     return _no_longer_open(table) or (SeatLeft(seat, player),)
 
 
-def ready(table: Table, player: str) -> Decision:
-    """`player` is ready; when they are the last of a full table, its terms are final and its pulka can begin."""
+def ready(table: Table, player: str, end: str = "") -> Decision:
+    """`player` is ready, and promises the chain with this `end` if there is one; when they are the last of a full table, its terms are
+    final and its pulka can begin.
+    """
     if table.status == "none":
         return NO_SUCH_TABLE
     seat = table.seat_of(player)
@@ -185,12 +198,13 @@ def ready(table: Table, player: str) -> Decision:
         return ()
     if refused := _no_longer_open(table):
         return refused
-    said = PlayerReady(seat, player)
+    said = PlayerReady(seat, player, end)
     if not all(_with(table.ready, seat, value=True)):
         return (said,)
     digest = rules_digest(table.convention, table.players, table.target, table.terms)
     seats = tuple(player for player in table.seats if player is not None)
-    return (said, TableFilled(table.convention, digest, table.players, table.target, seats, table.terms))
+    ends = _with(table.ends, seat, value=end)
+    return (said, TableFilled(table.convention, digest, table.players, table.target, seats, table.terms, ends if any(ends) else ()))
 
 
 def close(table: Table, player: str) -> Decision:
@@ -281,9 +295,10 @@ class Tables:
         """Leave one's seat."""
         return await self._transact(table_id, order, ("leave",), lambda table: leave(table, order.player))
 
-    async def ready(self, table_id: str, order: Order) -> Result:
-        """Be ready."""
-        return await self._transact(table_id, order, ("ready",), lambda table: ready(table, order.player))
+    async def ready(self, table_id: str, order: Order, end: str = "") -> Result:
+        """Be ready, with the end of one's chain or without one."""
+        payload = ("ready", end) if end else ("ready",)
+        return await self._transact(table_id, order, payload, lambda table: ready(table, order.player, end))
 
     async def close(self, table_id: str, order: Order) -> Result:
         """Close the table."""

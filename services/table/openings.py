@@ -55,7 +55,7 @@ class Openings:
                     log.warning("pulka_refused", table=table_id, code=terms.code)
                     await self._tables.refuse(table_id, terms, self._clock(), cause)
                 else:
-                    promised = self._tables.promised(table_id, terms, ("",) * terms.players)
+                    promised = self._tables.promised(table_id, terms, event.ends or ("",) * terms.players)
                     self._opened(await self._tables.open(table_id, promised, self._clock(), cause))
                     await running_tables.runs(connection, table_id, shortest_turn(read_terms(event.terms)))
 

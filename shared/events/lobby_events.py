@@ -65,17 +65,19 @@ class SeatLeft(LobbyEvent, frozen=True, tag="SeatLeft"):
     player: str
 
 
-class PlayerReady(LobbyEvent, frozen=True, tag="PlayerReady"):
-    """`player` is ready to begin."""
+class PlayerReady(LobbyEvent, frozen=True, tag="PlayerReady", omit_defaults=True):
+    """`player` is ready to begin; `end` is the end of the chain that they promise for the deals, "" without one."""
 
     seat: int
     player: str
+    end: str = ""
 
 
-class TableFilled(LobbyEvent, frozen=True, tag="TableFilled"):
+class TableFilled(LobbyEvent, frozen=True, tag="TableFilled", omit_defaults=True):
     """The last player is ready: these are the terms of the pulka, final. The table service opens it under the same id, or refuses.
 
-    `rules_digest` (hex) covers convention and terms; `seats` are player ids clockwise.
+    `rules_digest` (hex) covers convention and terms; `seats` are player ids clockwise, `ends` the ends of their chains, empty where nobody
+    has promised one.
     """
 
     convention: dict[str, Any]
@@ -84,6 +86,7 @@ class TableFilled(LobbyEvent, frozen=True, tag="TableFilled"):
     target: int | None
     seats: tuple[str, ...]
     terms: dict[str, Any]
+    ends: tuple[str, ...] = ()
 
 
 class TableOver(LobbyEvent, frozen=True, tag="TableOver"):

@@ -16,6 +16,7 @@ import httpx
 import msgspec
 from rich.console import Console
 
+from services.bots.chain import OwnChain
 from services.bots.client import Api, ApiProblem, ApiUnreachable, connect
 from services.bots.seated import Seated
 from services.cli.console.logs import log_to
@@ -149,13 +150,14 @@ async def _play_one(http: httpx.AsyncClient, terms: dict[str, Any], seed: str, p
     for seat, api in enumerate(seats):
         await api.sit(table, seat)
     progress = Progress(prefix, names)
+    chains = [OwnChain.of(table, api.token) for api in seats]
     async with asyncio.TaskGroup() as group:
         players = [
-            group.create_task(Seated(api, table, f"{seed} {seat}", progress.told if seat == 0 else None).play())
+            group.create_task(Seated(api, table, f"{seed} {seat}", progress.told if seat == 0 else None, chains[seat]).play())
             for seat, api in enumerate(seats)
         ]
-        for api in seats:
-            await api.ready(table)
+        for api, chain in zip(seats, chains, strict=True):
+            await api.ready(table, chain.end)
     last = players[0].result()
     if last["status"] != "over":
         raise ApiProblem(409, "pulka_refused", f"the table service would not open a pulka at table {table}")
