@@ -21,11 +21,11 @@ from shared.events.commit import SCHEMA, Commit, decode, encode
 from shared.events.sealed import Sealed
 from shared.events.sealing import LedgerCodec, LobbyCodec
 from tests.events import court_story, story
-from tests.events.played import play
+from tests.events.played import play, play_chained
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 GOLDEN = CORPUS / "language.json"
-KINDS = ("story", "court", "played", "played_dark", "played_version_2", "played_dark_version_2", "drawn", "samples")
+KINDS = ("story", "court", "played", "played_dark", "played_version_2", "played_dark_version_2", "drawn", "chained", "samples")
 DARK_LOT = 3  # in whose deals somebody takes the talon in the dark, and somebody looks
 OUTBID_LOT = 13  # in whose deals a dark pass is outbid five times, by sevens and more
 Language = dict[str, dict[str, dict[str, dict[str, Any]]]]
@@ -105,6 +105,7 @@ def grow() -> None:
         ("played_version_2", play({"preset": "leningrad", "version": 2}, 4, 11, deals=4)[1]),
         ("played_dark_version_2", play({"preset": "classic", "version": 2}, 4, OUTBID_LOT, deals=6)[1]),
         ("drawn", play({"preset": "sochi", "version": 1}, 3, 11, deals=0, seating="drawn")[1]),
+        ("chained", play_chained(3, 11, deals=4)[1]),
     )
     for kind, told in (("story", story.whole()), ("court", court_story.whole()), *pulkas):
         path = CORPUS / f"table_{kind}_schema_{SCHEMA}.jsonl"

@@ -5,9 +5,15 @@ from __future__ import annotations
 import random
 from functools import reduce
 
+from services.bots.chain import OwnChain
+from services.table.server_chain import ServerChains
+from shared.events import address
 from shared.rules.convention.options import resolve
 from shared.rules.language.game_events import Event
+from shared.rules.language.moves import CommitChain
+from shared.rules.language.refusal import Refused
 from shared.rules.pulka import decider as match
+from shared.rules.pulka import links, rounds
 from shared.rules.pulka.decider import OpenPulka, Pulka
 from tests.events import story
 from tests.lot import drawn_events
@@ -30,4 +36,42 @@ def play(
     while match.phase(pulka) != "over" and not (match.phase(pulka) == "between_deals" and pulka.number == deals):
         log.append(drawn_events(pulka, draw)[1])
         pulka = reduce(match.evolve, log[-1], pulka)
+    return pulka, log
+
+
+def play_chained(players: int, lot: int, deals: int) -> tuple[Pulka, list[tuple[Event, ...]]]:
+    """The same of a pulka with chains: all players but the last promise one before it, seat 0 is silent in deal 2 and promises another
+    one afterwards.
+    """
+    draw = random.Random(lot)
+    where, own = address.table(story.TABLE.id), [OwnChain.of(story.TABLE.id, player) for player in PLAYERS[:players]]
+    server = ServerChains(story.CODEC, lambda: story.SERVER_SEED)
+    chains, link = server.begin(where, (*(one.end for one in own[:-1]), ""))
+    opening = OpenPulka(resolve("sochi", 4), story.RULES_DIGEST, players, 4, PLAYERS[:players], {}, 0, link, chains)
+    pulka = Pulka(table_id=story.TABLE.id)
+    log: list[tuple[Event, ...]] = []
+
+    def made(events: tuple[Event, ...] | Refused) -> None:
+        nonlocal pulka
+        assert not isinstance(events, Refused)
+        log.append(events)
+        pulka = reduce(match.evolve, events, pulka)
+
+    made(match.open_pulka(pulka, opening))
+    while match.phase(pulka) != "over" and not (match.phase(pulka) == "between_deals" and pulka.number == deals):
+        seats = pulka.chains.waiting
+        shown = {"chains": links.document(pulka.chains, rounds.present(pulka))}
+        found = [(seat, own[seat].link(shown | {"seat": seat}) or "") for seat in seats]
+        if match.phase(pulka) == "between_deals":
+            made(match.start_deal(pulka, server.deal(where, pulka, pulka.number + 1)))
+        elif match.phase(pulka) != "links":
+            made(drawn_events(pulka, draw)[1])
+        elif pulka.number == 2 and len(seats) == players - 1:
+            made(match.open_links(pulka, tuple(found[1:])))
+        elif pulka.number == 2:
+            made(match.links_over(pulka))
+            own[0] = OwnChain.of(story.TABLE.id, "another secret")
+            made(match.decide(pulka, 0, CommitChain(own[0].end)))
+        else:
+            made(match.open_links(pulka, tuple(found)))
     return pulka, log

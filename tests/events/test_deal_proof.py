@@ -86,8 +86,12 @@ LIES = {
     "a hand too few": (revealing(hands=HANDS[:3]), {"malformed"}),
     "a seat that is none": ({"HandSeen": lambda event: msgspec.structs.replace(event, hand=7)}, {"malformed"}),
     "another shuffle": (
-        {"DealStarted": lambda event: msgspec.structs.replace(event, algorithm=shuffle.ALGORITHM + 1)},
+        {"DealStarted": lambda event: msgspec.structs.replace(event, algorithm=99)},
         {"unknown_algorithm"},
+    ),
+    "the shuffle of a pulka with chains": (
+        {"DealStarted": lambda event: msgspec.structs.replace(event, algorithm=shuffle.CHAINED)},
+        {"unknown_algorithm", "commitment", "shuffle"},
     ),
     "another deal's number": (revealing(number=2), {"incomplete"}),
 }
