@@ -1,10 +1,10 @@
 """Checks an export of a Pulka club with nothing but Python 3.9: `python3 verify.py EXPORT [--key PUBLIC_KEY]… [--json]`.
 
 Written from the documents alone (deploy/docs/export-file.md; deploy/docs/events.md); imports nothing of Pulka's. It checks the file's
-counts and digest, every table's chain of hashes, every revealed deal (the server's promise, the shuffle from all seeds and the cut, the
-dealt hands, what lay in the sealed boxes), who drew for seats, who took which trick, that settlements sum to nothing, and the proofs up to
-the signed checkpoint. Exit status: 0 all holds, 1 something is wrong and is named, 2 no export at all, or usage, 3 all holds as far as it
-is here.
+counts and digest, every table's chain of hashes, every revealed deal (the server's promise, the players' links, the shuffle from all
+seeds, links and the cut, the dealt hands, what lay in the sealed boxes), who drew for seats and for the first dealer, who took which
+trick, that settlements sum to nothing, and the proofs up to the signed checkpoint. Exit status: 0 all holds, 1 something is wrong and is
+named, 2 no export at all, or usage, 3 all holds as far as it is here.
 """
 
 from __future__ import annotations
@@ -215,9 +215,10 @@ def shuffled(key: bytes) -> list:
     return deck
 
 
-def dealt(seed: bytes, about: tuple, seeds: list, cut: int, players: int, dealer: int) -> tuple:
-    """Hands by seat and talon, as they are revealed."""
-    deck = shuffled(keyed(seed, "pulka shuffle 1", *about, cut, *seeds))
+def dealt(seed: bytes, about: tuple, seeds: list, links: list | None, cut: int, players: int, dealer: int) -> tuple:
+    """Hands by seat and talon, as they are revealed; `links` are None by algorithm 1."""
+    added = ("pulka shuffle 1", *about, cut, *seeds) if links is None else ("pulka shuffle 2", *about, cut, len(seeds) // 2, *seeds, *links)
+    deck = shuffled(keyed(seed, *added))
     cards = iter(deck[cut:] + deck[:cut])
     order = [(dealer + step) % players for step in ((1, 2, 4) if players == 5 else (1, 2, 3))]
     hands, talon = [[] for _ in range(max(3, players))], ""
@@ -238,21 +239,81 @@ def boxed(salt: bytes, text: str) -> str:
     return hashlib.sha256(salt + text.encode()).hexdigest()
 
 
-def wrong_in_deal(table: str, opened: dict, deal: dict, told: dict) -> Iterator[tuple]:
-    """What is wrong with a revealed deal; `deal` holds its events by type, `told` is `DealRevealed`."""
+def next_link(table: str, link: str) -> str:
+    """The link behind `link` in a chain at this table, towards its end."""
+    return hashlib.sha256(f"pulka link 2 {table} {link}".encode()).hexdigest()
+
+
+class Chains:
+    """The chains of one table: by seat, and of the server (seat None), the last known link and its round."""
+
+    def __init__(self, table: str) -> None:
+        self.table, self.known, self.players, self.round, self.opened = table, {}, [], 0, []
+
+    def fits(self, seat: int | None, link: str) -> bool:
+        """Whether `link` is that of the present round."""
+        known, before = self.known.get(seat, ("", 0))
+        steps = self.round - before
+        for _ in range(steps if 0 < steps <= 4096 else 0):
+            link = next_link(self.table, link)
+        return 0 < steps <= 4096 and link == known
+
+    def links(self) -> list | None:
+        """Seat and link of each that was opened in this round, by seat; None at a table without chains."""
+        return [part for pair in sorted(self.opened) for part in pair] if None in self.known else None
+
+    def take(self, name: str, event: dict) -> Iterator[tuple]:
+        """What is wrong with an event as far as chains go, and what is known after it."""
+        if name == "PulkaOpened":
+            self.players = event["seats"]
+        elif name == "ChainsCommitted":
+            self.known[None] = (event["server"], event["first"] - 1)
+            self.known.update({seat: (end, event["first"] - 1) for seat, end in enumerate(event["seats"]) if end})
+            if event["algorithm"] != 2:
+                yield "malformed", "the shuffle is none that this program knows"
+        elif name == "ChainCommitted":
+            self.known[event["seat"]] = (event["end"], event["first"] - 1)
+        elif name == "DealStarted":
+            self.round, self.opened = event["number"], []
+        elif name == "LinkOpened":
+            if not self.fits(event["seat"], event["link"]):
+                yield "link", f"the link of seat {event['seat']} is not that of its chain for round {self.round}"
+            self.known[event["seat"]] = (event["link"], self.round)
+            self.opened.append((event["seat"], event["link"]))
+        elif name in ("DealRevealed", "DealerDrawn") and None in self.known:
+            if not self.fits(None, event["server_seed"]):
+                yield "commitment", f"the server's seed is not the link of its chain for round {self.round}"
+            self.known[None] = (event["server_seed"], self.round)
+        else:
+            self.sit(name, event)
+
+    def sit(self, name: str, event: dict) -> None:
+        """A chain is its player's: it goes with them."""
+        if name in ("LinkMissed", "SubstituteSeated"):
+            self.known.pop(event["seat"], None)
+        elif name == "SeatsDrawn":
+            places = {player: seat for seat, player in enumerate(self.players)}
+            moved = {seat: self.known.get(places.get(player)) for seat, player in enumerate(event["seats"])}
+            self.known = {seat: one for seat, one in {**moved, None: self.known.get(None)}.items() if one is not None}
+        elif name == "NewcomerSeated":
+            self.known = {seat if seat is None or seat < event["seat"] else seat + 1: one for seat, one in self.known.items()}
+
+
+def wrong_in_deal(table: str, opened: dict, deal: dict, told: dict, links: list | None) -> Iterator[tuple]:
+    """What is wrong with a revealed deal; `deal` holds its events by type, `told` is `DealRevealed`, `links` as for `dealt`."""
     if not ("DeckCut" in deal and "CardsDealt" in deal) or deal["DealStarted"][0]["number"] != told["number"]:
         yield "incomplete", "a deal was revealed that was not started, cut and dealt"
         return
     started, cut = deal["DealStarted"][0], deal["DeckCut"][0]["at"]
     seed, about = bytes.fromhex(told["server_seed"]), (table, told["number"], opened["rules_digest"])
-    if (started["algorithm"], len(seed), cut in range(4, 29)) != (1, 32, True):
+    if (started["algorithm"], len(seed), cut in range(4, 29)) != (1 if links is None else 2, 32, True):
         yield "malformed", "the shuffle is none that this program knows, the seed is not 32 bytes, or the cut not 4 to 28"
         return
-    if promise(seed, about) != started["commitment"]:
+    if started["commitment"] != (promise(seed, about) if links is None else next_link(table, told["server_seed"])):
         yield "commitment", "the server's seed is not the one that it had committed to"
     seeds = [part for event in deal.get("SeedAdded", ()) for part in (event["seat"], event["seed"])]
-    if dealt(seed, about, seeds, cut, opened["players"], started["dealer"]) != (told["hands"], told["talon"]):
-        yield "shuffle", "the cards are not those that seeds and cut give"
+    if dealt(seed, about, seeds, links, cut, opened["players"], started["dealer"]) != (told["hands"], told["talon"]):
+        yield "shuffle", "the cards are not those that seeds, cut and links give"
     for label, box, text in boxes_of(deal, told):
         salt = keyed(seed, "pulka salt 1", label)[:16]
         if (box != text) if isinstance(box, str) else (text is None or boxed(salt, text) != box["digest"]):
@@ -285,19 +346,26 @@ def boxes_of(deal: dict, told: dict) -> Iterator[tuple]:
         yield from ((f"returned_{what}", event[what], returned.get(what)) for what in ("hand", "talon"))
 
 
-def wrong_in_draw(table: str, opened: dict, started: dict, drawn: list, told: dict) -> Iterator[tuple]:
-    """What is wrong with a draw for seats: its cards follow from a seed and the places that were named, the lowest card sits first."""
+def wrong_in_draw(table: str, opened: dict, started: dict, drawn: list, told: dict, links: list | None) -> Iterator[tuple]:
+    """What is wrong with a draw for seats: cards follow from a seed, the named places and links; the lowest sits first."""
     seed, digest = bytes.fromhex(told["server_seed"]), opened["rules_digest"]
-    if promise(seed, (table, 0, digest)) != started["commitment"]:
+    if started["commitment"] != (promise(seed, (table, 0, digest)) if links is None else next_link(table, told["server_seed"])):
         yield "commitment", "the server's seed in the draw is not the one that it had committed to"
     if boxed(keyed(seed, "pulka salt 1", "server_seed")[:16], told["server_seed"]) != started["server_seed"]["digest"]:
         yield "digest", "the seed that was told is not the one that had been sealed"
     named = [part for event in drawn for part in (event["seat"], event["place"])]
-    deck = shuffled(keyed(seed, "pulka draw 1", table, digest, *named))
+    deck = shuffled(keyed(seed, "pulka draw 1" if links is None else "pulka draw 2", table, digest, *named, *(links or ())))
     cards = [deck[event["place"] - 1] for event in drawn]
     lowest_first = sorted(range(len(cards)), key=lambda one: ("A789TJQK".index(cards[one][0]), "SCDH".index(cards[one][1])))
     if (cards, [opened["seats"][one] for one in lowest_first]) != (told["cards"], told["seats"]):
-        yield "draw", "cards or seats are not those that seed and places give"
+        yield "draw", "cards or seats are not those that seed, places and links give"
+
+
+def wrong_dealer(table: str, opened: dict, told: dict, links: list) -> Iterator[tuple]:
+    """What is wrong with the draw for the first dealer."""
+    drawn = keyed(bytes.fromhex(told["server_seed"]), "pulka dealer 2", table, opened["rules_digest"], *links)
+    if int.from_bytes(drawn[:8], "big") % opened["players"] != told["seat"]:
+        yield "draw", "the first dealer is not the one that follows from the links"
 
 
 def wrong_in_tricks(deal: dict, tricks: list) -> Iterator[tuple]:
@@ -321,17 +389,19 @@ class Game:
         self.table, self.revealed, self.over = table, 0, False
         self.opened, self.draw, self.drawn = {}, {}, []
         self.deal, self.tricks, self.trick, self.talon = {}, [], [], False
+        self.chains = Chains(table)
 
     def take(self, event: dict) -> Iterator[tuple]:
         """(code, sentence) of everything that this event shows to be wrong."""
         name = event["type"]
+        yield from self.chains.take(name, event)
         if name in ("DealStarted", "PulkaClosed") and self.deal:
             yield "not_revealed", f"deal {self.deal['DealStarted'][0]['number']} is over and was not revealed"
         if name == "DealStarted":
             self.deal, self.tricks, self.trick, self.talon = {name: [event]}, [], [], False
         elif name == "DealRevealed":
             self.revealed += 1
-            yield from wrong_in_deal(self.table, self.opened, self.deal, event)
+            yield from wrong_in_deal(self.table, self.opened, self.deal, event, self.chains.links())
             yield from wrong_in_tricks(self.deal, self.tricks)
             self.deal = {}
         elif self.deal:
@@ -364,7 +434,9 @@ class Game:
         elif name == "SeatCardDrawn":
             self.drawn.append(event)
         elif name == "SeatsDrawn":
-            yield from wrong_in_draw(self.table, self.opened, self.draw, self.drawn, event)
+            yield from wrong_in_draw(self.table, self.opened, self.draw, self.drawn, event, self.chains.links())
+        elif name == "DealerDrawn":
+            yield from wrong_dealer(self.table, self.opened, event, self.chains.links() or [])
         elif name in ("PulkaClosed", "PulkaRecorded", "PulkaRefused"):
             self.over = True
             if name != "PulkaRefused" and (sum(map(Fraction, event["settlement"]["net"])) or sum(event["settlement"]["rounded"])):

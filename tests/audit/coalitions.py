@@ -66,8 +66,8 @@ def by_seeds(lot: random.Random, players: int, honest: int, tries: int) -> Deal:
 
 
 def by_chains(lot: random.Random, players: int, honest: int, *, silence: bool) -> Deal:
-    """Algorithm 2: everything is promised; the cut is the one whose deck without the honest link is the best, and then, with `silence`, that
-    set of links is opened which gives the best deck.
+    """Algorithm 2: everything is promised; the cut is the one whose deck without the honest link is the best, and then, with `silence`,
+    that set of links is opened which gives the best deck.
     """
     server, friend = lot.randbytes(32).hex(), friend_of(honest, players)
     own = [(seat, link_at(TABLE, lot.randbytes(32).hex(), 1)) for seat in range(players) if seat != honest]
@@ -93,11 +93,12 @@ def best_of(lot: random.Random, players: int, honest: int, decks: int) -> int:
 
 
 def chi_squared(hands: Iterator[str]) -> tuple[float, int]:
-    """How far the cards of the honest hands are from equally likely, over all 32 cards: the statistic, with 31 degrees of freedom (each hand
+    """How far the cards of the honest hands are from equally likely, over all 32 cards: the statistic, with 31 degrees of freedom (a hand
     has ten different cards, which makes it smaller by 22/31), and how many hands there were.
     """
     counts, number = dict.fromkeys(CARDS, 0), 0
-    for number, hand in enumerate(hands, 1):
+    for hand in hands:
+        number += 1
         for card in hand.split():
             counts[card] += 1
     expected = 10 * number / len(CARDS)

@@ -260,7 +260,7 @@ def test_it_deals_as_published(number):
     seed, about = bytes.fromhex(given["server_seed"]), (given["table"], given["number"], given["rules_digest"])
     seeds = [part for pair in given["seeds"] for part in pair]
     assert program.promise(seed, about) == gives["commitment"]
-    assert program.dealt(seed, about, seeds, given["cut_at"], given["players"], given["dealer"]) == (gives["hands"], gives["talon"])
+    assert program.dealt(seed, about, seeds, None, given["cut_at"], given["players"], given["dealer"]) == (gives["hands"], gives["talon"])
     assert {label: program.keyed(seed, "pulka salt 1", label)[:16].hex() for label in gives["salts"]} == gives["salts"]
 
 
@@ -273,7 +273,29 @@ def test_it_draws_as_published(number):
     started = {"commitment": gives["commitment"], "server_seed": {"digest": ""}}
     told = {"server_seed": given["server_seed"], "cards": gives["cards"], "seats": [names[one] for one in gives["lowest_first"]]}
     opened = {"rules_digest": given["rules_digest"], "seats": names}
-    assert [code for code, _ in stranger.verify().wrong_in_draw(given["table"], opened, started, drawn, told)] == ["digest"]  # no box here
+    assert [code for code, _ in stranger.verify().wrong_in_draw(given["table"], opened, started, drawn, told, None)] == [
+        "digest"
+    ]  # no box here
+
+
+@pytest.mark.parametrize("number", range(len(vectors.ROUNDS)))
+def test_it_deals_with_chains_as_published(number):
+    """Ends, promise, hands, talon and first dealer of every published round of algorithm 2."""
+    program, given, gives = stranger.verify(), KEPT["rounds"][number]["given"], KEPT["rounds"][number]["gives"]
+    table, seed, about = given["table"], given["server_seed"], (given["number"], given["rules_digest"])
+    chains = program.Chains(table)
+    chains.known = {None: (gives["server_end"], -1)} | {int(seat): (end, -1) for seat, end in gives["ends"].items()}
+    chains.round, chains.opened = given["number"], [tuple(pair) for pair in given["links"]]
+    assert chains.fits(None, seed)
+    assert all(chains.fits(seat, link) for seat, link in given["links"])
+    assert program.next_link(table, seed) == gives["commitment"]
+    seeds, seated = [part for pair in given["seeds"] for part in pair], (given["cut_at"], given["players"], given["dealer"])
+    dealt = program.dealt(bytes.fromhex(seed), (table, *about), seeds, chains.links(), *seated)
+    assert dealt == (gives["hands"], gives["talon"])
+    drawn = {"server_seed": seed, "seat": gives["first_dealer"]}
+    opened = {"rules_digest": given["rules_digest"], "players": given["players"]}
+    assert list(program.wrong_dealer(table, opened, drawn, chains.links())) == []
+    assert list(program.wrong_dealer(table, opened, drawn | {"seat": 9}, chains.links())) != []
 
 
 def test_it_proves_as_published():

@@ -10,8 +10,8 @@ import msgspec
 
 from shared.events import checkpoint_document as document
 from shared.events.commit import hash_of
-from shared.rules.deck import shuffle
-from shared.rules.pulka import seat_draw
+from shared.rules.deck import chain, shuffle
+from shared.rules.pulka import links, seat_draw
 from tests.audit import stranger
 
 FILE = stranger.PROGRAM.with_name("vectors.json")
@@ -28,12 +28,25 @@ DEALS = [  # server seed, deal, players' seeds, cut, players, dealer
     (hash_of(b"f"), 7, [], 16, 2, 0),
 ]
 DRAWS = [("11" * 32, [(0, 1), (1, 2), (2, 3)]), (hash_of(b"g"), [(0, 32), (1, 7), (2, 19), (3, 1)])]
+ROUNDS = [  # the server's beginning, the players' (by seat), deal, players' seeds, cut, players, dealer
+    (hash_of(b"h"), {0: hash_of(b"i"), 1: hash_of(b"j"), 2: hash_of(b"k")}, 1, [], 16, 3, 0),
+    (hash_of(b"l"), {1: hash_of(b"m")}, 2, [(1, "c0ffee")], 4, 3, 2),
+    (hash_of(b"n"), {}, 3, [], 28, 4, 1),
+    (hash_of(b"o"), {0: hash_of(b"p"), 1: hash_of(b"q")}, 4, [], 11, 2, 1),
+    (hash_of(b"r"), {0: hash_of(b"s"), 2: hash_of(b"t"), 4: hash_of(b"u")}, 5, [(3, "0"), (0, "ff")], 23, 5, 3),
+]
+LENGTH = 8  # links of each chain there, the first for round 0
 COMMITS = {"0-" + "a" * 26: 1, "1-" + "b" * 26: 2, "1-" + "c" * 26: 7, "7-" + "d" * 26: 12, "7-" + "e" * 26: 5}
 
 
 def made() -> dict[str, Any]:
     """All vectors."""
-    return {"deals": list(map(_deal, DEALS)), "draws": list(map(_draw, DRAWS)), "checkpoint": _checkpoint()}
+    return {
+        "deals": list(map(_deal, DEALS)),
+        "draws": list(map(_draw, DRAWS)),
+        "rounds": list(map(_round, ROUNDS)),
+        "checkpoint": _checkpoint(),
+    }
 
 
 def _deal(given: tuple[Any, ...]) -> dict[str, Any]:
@@ -63,6 +76,29 @@ def _draw(given: tuple[str, list[tuple[int, int]]]) -> dict[str, Any]:
             "lowest_first": seat_draw.lowest_first(cards),
         },
     }
+
+
+def _round(given: tuple[Any, ...]) -> dict[str, Any]:
+    """A deal by algorithm 2, and the draws of a round in which the same links are opened."""
+    server, beginnings, number, seeds, cut_at, players, dealer = given
+    steps = LENGTH - 1 - number
+    seed = chain.link_at(TABLE, server, steps)
+    opened = tuple((seat, chain.link_at(TABLE, beginning, steps)) for seat, beginning in beginnings.items())
+    hands, talon = shuffle.deal_cards(seed, TABLE, number, DIGEST, tuple(seeds), cut_at, players, dealer, opened)
+    drawn = tuple((seat, 3 * seat + 1) for seat in range(players))
+    return {
+        "given": {
+            "server_seed": seed, "links": opened, "table": TABLE, "number": number, "rules_digest": DIGEST, "seeds": seeds,
+            "cut_at": cut_at, "players": players, "dealer": dealer, "drawn": drawn,
+        },
+        "gives": {
+            "server_end": chain.link_at(TABLE, server, LENGTH),
+            "ends": {seat: chain.link_at(TABLE, one, LENGTH) for seat, one in beginnings.items()},
+            "commitment": chain.link_after(TABLE, seed), "hands": hands, "talon": talon,
+            "first_dealer": links.first_dealer(seed, TABLE, DIGEST, players, opened),
+            "cards": seat_draw.cards_of(seed, TABLE, DIGEST, drawn, opened),
+        },
+    }  # fmt: skip
 
 
 def _checkpoint() -> dict[str, Any]:

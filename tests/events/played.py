@@ -8,7 +8,8 @@ from functools import reduce
 from services.bots.chain import OwnChain
 from services.table.server_chain import ServerChains
 from shared.events import address
-from shared.rules.convention.options import resolve
+from shared.rules.convention.options import resolve, to_document
+from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.language.game_events import Event
 from shared.rules.language.moves import CommitChain
 from shared.rules.language.refusal import Refused
@@ -47,7 +48,9 @@ def play_chained(players: int, lot: int, deals: int) -> tuple[Pulka, list[tuple[
     where, own = address.table(story.TABLE.id), [OwnChain.of(story.TABLE.id, player) for player in PLAYERS[:players]]
     server = ServerChains(story.CODEC, lambda: story.SERVER_SEED)
     chains, link = server.begin(where, (*(one.end for one in own[:-1]), ""))
-    opening = OpenPulka(resolve("sochi", 4), story.RULES_DIGEST, players, 4, PLAYERS[:players], {}, 0, link, chains)
+    convention = resolve("sochi", 4)
+    digest = rules_digest(to_document(convention), players, 4, {})
+    opening = OpenPulka(convention, digest, players, 4, PLAYERS[:players], {}, 0, link, chains)
     pulka = Pulka(table_id=story.TABLE.id)
     log: list[tuple[Event, ...]] = []
 
@@ -66,7 +69,7 @@ def play_chained(players: int, lot: int, deals: int) -> tuple[Pulka, list[tuple[
             made(match.start_deal(pulka, server.deal(where, pulka, pulka.number + 1)))
         elif match.phase(pulka) != "links":
             made(drawn_events(pulka, draw)[1])
-        elif pulka.number == 2 and len(seats) == players - 1:
+        elif pulka.number == 2 and len(seats) > 1:
             made(match.open_links(pulka, tuple(found[1:])))
         elif pulka.number == 2:
             made(match.links_over(pulka))

@@ -11,6 +11,8 @@ from services.table.link_gathering import LinkGathering
 from services.table.table import LINKS_S, Turn, deadline
 from services.table.view import view
 from shared.eventlog.aggregates.aggregates import Committed, Nothing, RefusedAt, Request
+from shared.events import address
+from shared.events.commit import decode
 from shared.rules.deck.shuffle import CHAINED
 from shared.rules.language.chain_events import LinkMissed, LinkOpened
 from shared.rules.language.game_events import CardsDealt
@@ -110,7 +112,7 @@ async def test_3_2_3_a_link_sent_again_changes_nothing(cut):
 async def test_3_2_3_whoever_hangs_up_takes_nobodys_link_along(cut):
     """Not even their own, once it has come."""
     waiting = asyncio.create_task(cut.opens(0))
-    while not cut.gathering._open:
+    while not cut.gathering._open:  # noqa: ASYNC110 - nobody tells of it
         await asyncio.sleep(0)
     waiting.cancel()
     answers = await asyncio.gather(*(cut.opens(seat) for seat in (1, 2)))
@@ -159,7 +161,4 @@ async def test_3_2_3_a_pulka_is_played_to_its_end_with_chains():
 
 async def committed(playing):
     """The events of all commits."""
-    from shared.events import address
-    from shared.events.commit import decode
-
     return [playing.tables.codec.open(decode(one.data)) for one in await playing.log.read(address.table(TABLE_ID))]
