@@ -11,14 +11,16 @@ from contextlib import aclosing
 from itertools import count
 from typing import Any
 
+from services.bots.chain import OwnChain
 from services.table.clocks.clocks import Clocks
 from services.table.clocks.memory import MemoryClockStore, MemoryRows
 from services.table.clocks.outages import Outages
+from services.table.link_gathering import LinkGathering
 from services.table.next_deals import NextDeals
 from services.table.table import deadline, fold, initial
 from services.table.tables import Tables
 from services.table.viewer_stream import Reader
-from shared.eventlog.aggregates.aggregates import Committed, QueueFull, Request
+from shared.eventlog.aggregates.aggregates import Committed, Nothing, QueueFull, Request
 from shared.eventlog.memory import MemoryStore
 from shared.eventlog.port import LogError, Stored
 from shared.events import address
@@ -30,14 +32,18 @@ from shared.events.keys import MasterKeys
 from shared.events.redaction import PublicCodec
 from shared.events.sealing import TableCodec
 from shared.rules.convention.options import resolve
+from shared.rules.language.chain_events import LinkMissed, LinkOpened
 from shared.rules.language.game_events import TurnTimedOut
+from shared.rules.language.moves import OpenLink
 from shared.rules.pulka import decider as match
+from shared.rules.pulka import links, rounds
 from shared.rules.pulka.decider import OpenPulka
 from shared.web.auth import Caller
 from tests.simulation.faulty import FaultyLog
 from tests.simulation.loop import SimulatedLoop, in_part
 
 KEYS = MasterKeys((("tests", bytes(range(32))),))
+KNOWN = TableCodec(KEYS)
 TABLE_ID = new_id(bytes(range(17)))
 WHERE = address.table(TABLE_ID)
 PLAYERS = ("ann", "ben", "cid")
@@ -65,6 +71,7 @@ class Instance:
         )
         outages = Outages()
         self.next_deals = NextDeals(self.tables, world.now)
+        self.links = LinkGathering(self.tables, world.now)
         self.reader = Reader(self.tables, PublicCodec(KEYS), world.now, outages.credit)
         store = MemoryClockStore(world.rows)
         self.clocks = Clocks(self.tables, store, (WHERE.stream,), world.now, self.next_deals.after, world.loop.time, outages, holder=name)
@@ -87,6 +94,8 @@ class World:
         self.faults = faults
         self.deals = deals
         self.acknowledged: dict[str, Committed[Any, Any]] = {}
+        self.opened: set[tuple[int, str]] = set()  # links that were acknowledged
+        self.chains = [OwnChain.of(TABLE_ID, f"{seed} {player}") for player in PLAYERS] if seed % 2 else []
         self.frames: dict[int, dict[int, bytes]] = {}
         self.kills = 0
         self._names = count()
@@ -121,7 +130,7 @@ class World:
     async def play(self) -> None:
         """Until so many deals are over."""
         opening = OpenPulka(resolve("sochi", 50), "00" * 32, 3, 50, PLAYERS, {"clock": {"move_s": 5, "cut_s": 5}}, self.lot.randrange(12))
-        await self.insist(lambda instance: instance.tables.open(TABLE_ID, opening, self.now(), None))
+        await self.insist(lambda instance: self.begun(instance, opening))
         self.rows.runs(TABLE_ID, 5_000)
         for instance in self.instances:
             in_part(self.loop, instance.name, instance.clocks.begin())
@@ -144,6 +153,32 @@ class World:
         for task in viewers:
             task.cancel()
 
+    async def begun(self, instance: Instance, opening: OpenPulka) -> Any:
+        """The pulka, in every second world with chains, of all players or of two."""
+        ends = tuple(chain.end if self.seed % 4 == 1 or seat else "" for seat, chain in enumerate(self.chains))
+        terms = instance.tables.promised(TABLE_ID, opening, ends) if ends else opening
+        outcome = await instance.tables.open(TABLE_ID, terms, self.now(), None)
+        instance.next_deals.after(outcome)
+        return outcome
+
+    async def link(self, seat: int, number: int) -> None:
+        """Opens the link that is asked for; what was acknowledged is in the log."""
+        pulka = match_of(self.store)
+        shown = {"chains": links.document(pulka.chains, rounds.present(pulka)), "seat": seat}
+        link = self.chains[seat].link(shown)
+        if link is None:
+            return
+        sent = Request(f"{PLAYERS[seat]}-{number}", PLAYERS[seat], link, self.now())
+        answer = await self.insist(lambda at: self.linked(at, seat, OpenLink(link), sent))
+        if isinstance(answer, Committed | Nothing):
+            self.opened.add((seat, link))
+
+    async def linked(self, instance: Instance, seat: int, wanted: OpenLink, sent: Request) -> Any:
+        """One link at one instance, and what is due after it."""
+        outcome = await instance.links.open(TABLE_ID, PLAYERS[seat], wanted, sent)
+        instance.next_deals.after(outcome)
+        return outcome
+
     async def insist(self, make: Any) -> Any:
         """Send until an answer comes that is sure, each time to some instance."""
         while True:
@@ -160,6 +195,9 @@ class World:
             if self.lot.random() < 0.02:
                 await asyncio.sleep(self.lot.random() * 12)  # long enough for a turn to run out
             pulka = match_of(self.store)
+            if seat in pulka.chains.waiting:
+                await self.link(seat, number)
+                continue
             if match.phase(pulka) in {"between_deals", "over"} or match.to_act(pulka) != seat:
                 continue
             wanted = self.lot.choice(match.legal_moves(pulka, seat))
@@ -247,6 +285,8 @@ class World:
         for key, answer in self.acknowledged.items():
             assert by_key[key] == answer.stored
             assert hash_of(answer.stored.data) == answer.hash
+        told = {(event.seat, event.link) for commit in commits for event in KNOWN.open(commit) if isinstance(event, LinkOpened)}
+        assert told >= self.opened
         self.check_time_outs(commits)
         self.check_viewers()
 
@@ -256,6 +296,8 @@ class World:
         for commit in commits:
             events = codec.open(commit)
             for event in events:
+                if isinstance(event, LinkMissed):
+                    assert deadline(table) <= commit.at
                 if isinstance(event, TurnTimedOut):
                     assert event.deadline == deadline(table)
                     assert event.deadline + event.credit <= commit.at

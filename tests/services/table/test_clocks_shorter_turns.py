@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from services.table.clocks.memory import MemoryRows
-from services.table.table import Tables, deadline, shortest_turn
+from services.table.table import deadline, shortest_turn
+from services.table.tables import Tables
 from shared.eventlog.aggregates.aggregates import Committed
 from shared.eventlog.memory import MemoryLog
 from shared.events import address
