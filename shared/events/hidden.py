@@ -147,8 +147,8 @@ HIDING: Final = _by_type(ROWS)
 BOXED_NAMES: Final = frozenset(row.event.__name__ for row in ROWS if row.kind)
 HIDDEN_UNTIL: Final = {row.event.__name__: row.until.__name__ for row in ROWS if row.kind}
 """By the name of an event with boxes the name of the one that tells what is in them."""
-MARKS: Final = (f'"irregular":"{irregular.REVOKE}'.encode(),)
-"""What stands in the stored bytes of every event that hides something and has no box."""
+MARKS: Final = (f'"irregular":"{irregular.REVOKE}'.encode(), b'"type":"ChainsCommitted"')
+"""What stands in the stored bytes of every event that hides something and has no row with a box."""
 _ENDS: Final = frozenset(row.until for row in ROWS)
 
 

@@ -22,6 +22,7 @@ from shared.events.sealed import Sealed
 from shared.events.sealing import Boxes, has_boxes
 from shared.events.upcast import stored_table_events
 from shared.rules.adjudicated.court import Maker
+from shared.rules.language.chain_events import ChainsCommitted
 from shared.rules.language.game_events import Event
 
 
@@ -77,8 +78,8 @@ def _shown(event: StoredTableEvent, viewer: _Viewer) -> dict[str, Any]:
 def _told(event: Event, viewer: _Viewer) -> Event:
     """The event as the rules have it, without salts; what is not this viewer's is blank."""
     rows = HIDING.get(type(event))
-    if rows is None:
-        return event
+    if rows is None:  # the beginning of the server's chain is told to nobody, not even in its box
+        return msgspec.structs.replace(event, root={}) if isinstance(event, ChainsCommitted) else event
     values = {name: getattr(event, name) for name in event.__struct_fields__}
     for row in rows:
         seen = [viewer.sees(row, event, owner, content) for owner, content in parts(row, event)]

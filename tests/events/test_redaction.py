@@ -13,6 +13,7 @@ from shared.events.redaction import PublicCodec
 from shared.rules.deck import shuffle
 from shared.rules.language import game_events as game
 from tests.events import story
+from tests.events.played import play_chained
 
 VIEWERS = [None, 0, 1, 2, 3]
 PUBLIC = PublicCodec(story.KEYS)
@@ -144,3 +145,13 @@ def test_a_talon_in_the_dark_cannot_be_stored_without_its_cards():
     """What the log does not hold could never be revealed."""
     with pytest.raises(ValueError, match="DarkTalonTaken without its secret"):
         story.stored([(game.DarkTalonTaken(1, None, 1),)])
+
+
+@pytest.mark.parametrize("viewer", VIEWERS)
+def test_the_servers_chain_shows_its_end_and_never_its_beginning(viewer):
+    """Not even in a box, in both forms of a frame; nor does anybody see the link of round 0 before it is told."""
+    opened = decode(story.stored(play_chained(4, 7, deals=0)[1])[0])
+    for told in (PUBLIC.redacted(opened, viewer), [json.loads(bytes(event)) for event in PUBLIC.encoded(opened, viewer)]):
+        chains, draw = the(told, "ChainsCommitted"), the(told, "DealerDrawStarted")
+        assert (chains["root"], len(chains["server"]), draw["server_seed"]) == ({}, 64, None)
+        assert draw["commitment"] == chains["server"]

@@ -7,7 +7,7 @@ import time
 import httpx
 import msgspec
 
-from shared.rules.deck import shuffle
+from shared.rules.deck.chain import link_after
 from shared.rules.pulka.seat_draw import cards_of, lowest_first
 from shared.rules.score_files.deal_record import replay_document
 from shared.rules.score_files.score_file import score_document
@@ -23,7 +23,7 @@ def drawn(club, **terms) -> Party:
         answer = person.move(party.table, {"type": "draw", "place": 11 * seat + 3})
         assert answer.status_code == 200, answer.text
         party.acknowledged.append(answer.json())
-    told = party.acknowledged[-1]["events"][-1]
+    told = next(event for event in party.acknowledged[-1]["events"] if event["type"] == "SeatsDrawn")
     party.people = [next(person for person in party.people if person.id == player) for player in told["seats"]]
     return party
 
@@ -32,13 +32,13 @@ def test_3_1_1_seats_are_drawn_for_and_everybody_can_check_it(club):
     """Committed before anybody draws, told after the last card: cards and seats follow from seed and places; then the pulka is played."""
     party = drawn(club, seating="drawn", stake=3, target=1)
     opened, *draws = party.history()[:4]
-    started = opened["events"][1]
+    started = opened["events"][2]
     assert (started["type"], started["server_seed"]) == ("SeatDrawStarted", None)
     digest, sat = opened["events"][0]["rules_digest"], opened["events"][0]["seats"]
     places = tuple((event["seat"], event["place"]) for frame in draws for event in frame["events"] if event["type"] == "SeatCardDrawn")
-    told = draws[-1]["events"][-1]
-    assert shuffle.commitment(told["server_seed"], party.table, 0, digest) == started["commitment"]
-    assert list(cards_of(told["server_seed"], party.table, digest, places)) == told["cards"]
+    told = draws[-1]["events"][-2]
+    assert link_after(party.table, told["server_seed"]) == started["commitment"]
+    assert list(cards_of(told["server_seed"], party.table, digest, places, ())) == told["cards"]
     assert [sat[seat] for seat in lowest_first(tuple(told["cards"]))] == told["seats"]
     for seat, person in enumerate(party.people):
         assert person.view(party.table)["seat"] == seat

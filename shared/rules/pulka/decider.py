@@ -332,7 +332,8 @@ def _before_the_deal(pulka: Pulka, seat: Maker, move: AnyMove) -> tuple[Event, .
     if phase(pulka) == "links":
         return Refused("wrong_phase", links.RULE, "The players are opening their links; the cards come after that.")
     if pulka.draw is not None or isinstance(move, Draw):
-        return seat_draw.decide(pulka.draw, pulka.table_id, pulka.rules_digest, pulka.seats, seat, move)
+        drawn = seat_draw.decide(pulka.draw, pulka.table_id, pulka.rules_digest, pulka.seats, seat, move)
+        return drawn if isinstance(drawn, Refused) else rounds.drawn(pulka, drawn, evolve)
     if not pulka.commitment:
         return Refused("wrong_phase", "3.2.2", "The next deal has not started yet.")
     events = cutting.decide(pulka, cutter(pulka), seat, move)

@@ -97,6 +97,13 @@ def with_what_follows(pulka: Pulka, events: tuple[Event, ...], evolve: Evolve) -
     return *events, *dealt_and_begun(after, (cutting.deal_cards(after, ABSENT_CUT if after.cut_at is None else after.cut_at),), evolve)
 
 
+def drawn(pulka: Pulka, events: tuple[Event, ...], evolve: Evolve) -> tuple[Event, ...]:
+    """A card that was drawn for seats; with the last one the draw is over, where nobody's link is waited for."""
+    after = reduce(evolve, events, pulka)
+    over = after.draw is not None and len(after.draw.drawn) == pulka.players and not after.chains.waiting
+    return (*events, *_draw_over(after)) if over else events
+
+
 def dealt_and_begun(pulka: Pulka, dealt: tuple[Event, ...], evolve: Evolve) -> tuple[Event, ...]:
     """The cards, with the cut if it dealt them, and what follows from them by itself."""
     begun = reduce(evolve, dealt, pulka).deal

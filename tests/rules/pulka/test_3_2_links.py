@@ -105,6 +105,16 @@ def test_3_1_1_seats_follow_from_the_links_too_and_each_takes_their_chain_along(
     assert all(chain is None for chain in other.chains.seats)
 
 
+def test_3_1_1_without_a_players_chain_all_sit_down_with_the_last_card():
+    """Nobody is waited for (3.1.1)."""
+    pulka = begun(seating="drawn")
+    for seat in range(3):
+        events = match.decide(pulka, seat, Draw(seat + 1))
+        pulka = folded(pulka, events)
+    assert [type(event).__name__ for event in events] == ["SeatCardDrawn", "SeatsDrawn", "DealerDrawn"]
+    assert match.phase(pulka) == "between_deals"
+
+
 def test_3_2_5_the_cut_comes_first_then_the_links_then_the_cards():
     """Nobody's link is known while somebody can still choose a cut (3.2.5)."""
     pulka = to_be_cut()
