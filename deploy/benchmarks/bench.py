@@ -25,6 +25,7 @@ BENCHMARKS = (
     "bench_eventlog",
     "bench_partitions",
     "bench_moves",
+    "bench_deals",
     "bench_tables",
     "bench_affinity",
     "bench_outside",

@@ -41,6 +41,7 @@ class Seated:
         self._seed = seed
         self._watch = watch
         self._chain = chain
+        self._opened = 0  # the revision at which our link was last acknowledged
         self._memory = Memory()
         self._seat: int | None = None
         self._turn: dict[str, Any] | None = None  # a view in which it is our turn
@@ -74,6 +75,7 @@ class Seated:
     def _hear(self, commit: dict[str, Any]) -> bool:
         """Remember a commit; whether it ended the pulka."""
         self._memory = self._memory.after(commit["events"])
+        self._left_out(commit)
         if any(event["type"] in MOVES_SEATS for event in commit["events"]):
             self._seat = None  # known again by the next look
         if self._watch is not None:
@@ -119,7 +121,16 @@ class Seated:
             return
         move = {"type": "commit", "end": chain.end} if link is None else {"type": "link", "link": link}
         with contextlib.suppress(ApiProblem):  # the time is over, or it is known already; the next look tells
-            await self._move(move, None, view["revision"])
+            revision = await self._move(move, None, view["revision"])
+            self._opened = revision if link else self._opened
+
+    def _left_out(self, commit: dict[str, Any]) -> None:
+        """Whoever opened their link and is named as silent was wronged, and can show it."""
+        missed = any(event["type"] == "LinkMissed" and event["seat"] == self._seat for event in commit["events"])
+        if missed and self._opened:
+            log.error("link_left_out", table=self._table, revision=commit["revision"], acknowledged=self._opened)
+        if any(event["type"] in ("CardsDealt", "DealerDrawn") for event in commit["events"]):
+            self._opened = 0
 
     async def _act(self) -> None:
         """Move until it is done or the turn is another's; the commit comes back by the stream and shows what is next."""
@@ -141,7 +152,7 @@ class Seated:
             else:
                 self._turn = None
 
-    async def _move(self, move: dict[str, Any], seen: int | None, at: int) -> None:
-        """Make a move as seen at a revision; the same move `at` the same revision has the same key."""
+    async def _move(self, move: dict[str, Any], seen: int | None, at: int) -> int:
+        """Make a move as seen at a revision; the same move `at` the same revision has the same key. The revision that it made."""
         told = f"{self._api.player} {at} ".encode() + msgspec.json.encode(move, order="sorted")
-        await self._api.move(self._table, move, seen, f"bot-{hashlib.sha256(told).hexdigest()[:40]}")
+        return await self._api.move(self._table, move, seen, f"bot-{hashlib.sha256(told).hexdigest()[:40]}")

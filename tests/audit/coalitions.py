@@ -86,6 +86,14 @@ def by_chains(lot: random.Random, players: int, honest: int, *, silence: bool) -
     return Deal(hands[friend], hands[honest], chosen.bit_count())
 
 
+def by_omission(lot: random.Random, players: int, honest: int) -> Deal:
+    """Algorithm 2, and the server leaves out the honest link, which its player notices: the best of the 25 cuts."""
+    server, friend = lot.randbytes(32).hex(), friend_of(honest, players)
+    own = tuple((seat, lot.randbytes(32).hex()) for seat in range(players) if seat != honest)
+    hands = max((dealt(own, (), server, at, players) for at in range(4, 29)), key=lambda found: sure_tricks(found[friend]))
+    return Deal(hands[friend], hands[honest], 1)
+
+
 def best_of(lot: random.Random, players: int, honest: int, decks: int) -> int:
     """The most sure tricks of the friend among so many decks at random: what silence could give at best."""
     friend = friend_of(honest, players)
@@ -117,12 +125,14 @@ def main() -> None:
             plain = sum(best_of(lot, players, honest, 1) for _ in range(count)) / count
             chains = [by_chains(lot, players, honest, silence=True) for _ in range(count // 20)]
             bound = sum(best_of(lot, players, honest, 2 ** (players - 1)) for _ in range(count // 20)) / (count // 20)
+            left_out = [by_omission(lot, players, honest) for _ in range(count // 20)]
             seeds = [by_seeds(lot, players, honest, 1000) for _ in range(max(1, count // 2000))]
             name = f"coalition_{players}_players_honest_seat_{honest}"
             tell(f"{name}_fair", "sure tricks", [plain])
             tell(f"{name}_algorithm_1_thousand_seeds", "sure tricks", [sum(sure_tricks(one.friend) for one in seeds) / len(seeds)])
             tell(f"{name}_algorithm_2_silence", "sure tricks", [sum(sure_tricks(one.friend) for one in chains) / len(chains)])
             tell(f"{name}_best_of_{2 ** (players - 1)}_decks", "sure tricks", [bound])
+            tell(f"{name}_algorithm_2_left_out", "sure tricks", [sum(sure_tricks(one.friend) for one in left_out) / len(left_out)])
             tell(f"{name}_named_a_deal", "missed links", [sum(one.silent for one in chains) / len(chains)])
     statistic, number = chi_squared(by_chains(lot, 3, 0, silence=False).honest for _ in range(deals))
     tell("honest_hands_chi_squared_31", "", [statistic], deals=str(number))
