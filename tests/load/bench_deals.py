@@ -77,7 +77,8 @@ class Dealing:
         async def one(seat: int) -> object:
             link = chains[seat].link(view(table, seat, "", 0, ()))
             assert link is not None
-            return await self.links.open(table_id, PLAYERS[seat], OpenLink(link), Request(f"link-{seat}-{link}", PLAYERS[seat], link, now()))
+            request = Request(f"link-{seat}-{link}", PLAYERS[seat], link, now())
+            return await self.links.open(table_id, PLAYERS[seat], OpenLink(link), request)
 
         return await asyncio.gather(*(one(seat) for seat in range(3)))
 
