@@ -26,6 +26,7 @@ BENCHMARKS = (
     "bench_partitions",
     "bench_moves",
     "bench_deals",
+    "bench_signed_moves",
     "bench_tables",
     "bench_affinity",
     "bench_outside",

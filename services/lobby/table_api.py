@@ -23,6 +23,7 @@ from shared.events.address import is_id
 from shared.projections.core.at_least import UnknownPosition
 from shared.rules.convention.options import PRESETS
 from shared.rules.deck.seats import MOST
+from shared.rules.language.documents import text_like
 from shared.rules.language.moves import Link
 from shared.rules.language.refusal import Refused
 from shared.web import auth
@@ -45,10 +46,17 @@ class Sit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seat: Annotated[int, Meta(ge=0, lt=MOST)] | None = None
 
 
+#: A point of the curve is asked for when a signature is checked; here only the form.
+PublicKey = Annotated[str, text_like(r"^[0-9a-f]{64}$(?!\n)", "must be 64 hexadecimal digits, small letters")]
+
+
 class BeReady(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The end of the chain that the player promises for the deals; none: the player trusts the others (deploy/docs/fair-deal.md)."""
+    """The end of the chain that the player promises for the deals; none: the player trusts the others (deploy/docs/fair-deal.md). `key`:
+    the public key with which they sign their moves (deploy/docs/signed-moves.md).
+    """
 
     end: Link | None = None
+    key: PublicKey | None = None
 
 
 def orders(desk: Callable[[], Desk]) -> Provide:
@@ -141,8 +149,8 @@ def seat_routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     @post("/v1/lobby/tables/{table_id:str}/ready", status_code=200, tags=["lobby"], summary="Be ready; the last one begins the pulka")
     async def ready(table_id: FromPath[str], order: NamedDependency[Order], data: JSONBody[BeReady | None] = None) -> Readiness:
         at = desk()
-        end = "" if data is None or data.end is None else data.end
-        state, position = _done(await at.tables.ready(_known(table_id), order, end))
+        brought = data or BeReady()
+        state, position = _done(await at.tables.ready(_known(table_id), order, brought.end or "", brought.key or ""))
         shown = await _shown(at, state, position, patience=READY_S)
         return Readiness(shown.status, shown)
 

@@ -44,6 +44,7 @@ class Table(msgspec.Struct, frozen=True):
     bots: int = 0
     seats: tuple[str | None, ...] = ()
     ready: tuple[bool, ...] = ()
+    keys: tuple[str, ...] = ()  # public ones, with which players sign their moves, "" without one
     ends: tuple[str, ...] = ()  # of the chains that players have promised, by seat, "" without one
     opened_at: int = 0
     revision: int = 0
@@ -85,14 +86,16 @@ def evolve(table: Table, event: AnyLobbyEvent, at: int) -> Table:
                 seats=(None,) * players,
                 ready=(False,) * players,
                 ends=("",) * players,
+                keys=("",) * players,
                 opened_at=at,
             )
         case SeatTaken(seat=seat, player=player):
             return _seated(table, seat, player)
         case SeatLeft(seat=seat, player=player):
             return change(_seated(table, seat, None), stood_up=table.stood_up | {player})
-        case PlayerReady(seat=seat, end=end):
-            return change(table, ready=_with(table.ready, seat, value=True), ends=_with(table.ends, seat, value=end))
+        case PlayerReady(seat=seat, end=end, key=key):
+            brought = change(table, ends=_with(table.ends, seat, value=end), keys=_with(table.keys, seat, value=key))
+            return change(brought, ready=_with(table.ready, seat, value=True))
         case TableFilled():
             return change(table, status="starting")
         case TableOver():
@@ -109,6 +112,7 @@ def _seated(table: Table, seat: int, player: str | None) -> Table:
         seats=_with(table.seats, seat, value=player),
         ready=_with(table.ready, seat, value=False),
         ends=_with(table.ends, seat, value=""),
+        keys=_with(table.keys, seat, value=""),
     )
 
 
@@ -185,9 +189,9 @@ def leave(table: Table, player: str) -> Decision:
     return _no_longer_open(table) or (SeatLeft(seat, player),)
 
 
-def ready(table: Table, player: str, end: str = "") -> Decision:
-    """`player` is ready, and promises the chain with this `end` if there is one; when they are the last of a full table, its terms are
-    final and its pulka can begin.
+def ready(table: Table, player: str, end: str = "", key: str = "") -> Decision:
+    """`player` is ready, promises the chain with this `end` and signs with this `key`, if there are any; when they are the last of a full
+    table, its terms are final and its pulka can begin.
     """
     if table.status == "none":
         return NO_SUCH_TABLE
@@ -198,13 +202,14 @@ def ready(table: Table, player: str, end: str = "") -> Decision:
         return ()
     if refused := _no_longer_open(table):
         return refused
-    said = PlayerReady(seat, player, end)
+    said = PlayerReady(seat, player, end, key)
     if not all(_with(table.ready, seat, value=True)):
         return (said,)
     digest = rules_digest(table.convention, table.players, table.target, table.terms)
     seats = tuple(player for player in table.seats if player is not None)
-    ends = _with(table.ends, seat, value=end)
-    return (said, TableFilled(table.convention, digest, table.players, table.target, seats, table.terms, ends if any(ends) else ()))
+    ends, keys = _with(table.ends, seat, value=end), _with(table.keys, seat, value=key)
+    brought = (ends if any(ends) else (), keys if any(keys) else ())
+    return (said, TableFilled(table.convention, digest, table.players, table.target, seats, table.terms, *brought))
 
 
 def close(table: Table, player: str) -> Decision:
@@ -295,10 +300,10 @@ class Tables:
         """Leave one's seat."""
         return await self._transact(table_id, order, ("leave",), lambda table: leave(table, order.player))
 
-    async def ready(self, table_id: str, order: Order, end: str = "") -> Result:
-        """Be ready, with the end of one's chain or without one."""
-        payload = ("ready", end) if end else ("ready",)
-        return await self._transact(table_id, order, payload, lambda table: ready(table, order.player, end))
+    async def ready(self, table_id: str, order: Order, end: str = "", key: str = "") -> Result:
+        """Be ready, with the end of one's chain and one's public key or without."""
+        payload = ("ready", end, key) if end or key else ("ready",)
+        return await self._transact(table_id, order, payload, lambda table: ready(table, order.player, end, key))
 
     async def close(self, table_id: str, order: Order) -> Result:
         """Close the table."""

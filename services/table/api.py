@@ -26,7 +26,7 @@ from shared.events.keys import MasterKeys, command_digest, former_digests
 from shared.rules.language.moves import AnyMove, CallAttention, OpenLink, Ruling
 from shared.rules.language.one_line import BROKEN, is_one_line
 from shared.web.auth import Caller, Tokens
-from shared.web.idempotency import KeyHeader, TagHeader
+from shared.web.idempotency import KeyHeader, SignatureHeader, TagHeader
 from shared.web.metrics import request_id
 from shared.web.problems import Problem, malformed, refusal
 from shared.web.streams.streaming import Streams
@@ -58,17 +58,17 @@ class Desk(msgspec.Struct):
         """What becomes of a move; a link waits for those that come with it. Raises what `transact` raises."""
         if isinstance(wanted, OpenLink) and self.links is not None:
             return await self.links.open(table_id, sender.player, wanted, request)
-        return await self.tables.move(table_id, sender.player, wanted, sender.seen, request)
+        return await self.tables.move(table_id, sender.player, wanted, sender.seen, request, sender.signature)
 
 
 def routes(desk: Callable[[], Desk]) -> list[HTTPRouteHandler]:
     """The handlers; `desk()` raises 503 `unavailable` before the service has started."""
 
-    def sender(request: Request[Any, Any, Any], key: KeyHeader = None, tag: TagHeader = None) -> Sender:
+    def sender(request: Request[Any, Any, Any], key: KeyHeader = None, tag: TagHeader = None, signature: SignatureHeader = None) -> Sender:
         """All that a move needs besides its body, in one dependency: Litestar runs several in a task group, which is dear."""
         at, authorization = desk(), request.headers.get("authorization")
         address = request.client.host if request.client else ""
-        return admitted(at.guards, Asked(authorization, key, tag, address, request_id(request), at.clock()))
+        return admitted(at.guards, Asked(authorization, key, tag, address, request_id(request), at.clock(), signature))
 
     @get("/v1/tables/{table_id:str}", tags=["table"], summary="The table as you may see it")
     async def table(table_id: FromPath[str], viewer: NamedDependency[Caller | None]) -> Response[dict[str, Any]]:

@@ -79,6 +79,7 @@ class Express:
                 client[0] if client else "",
                 metrics.new_request_id(),
                 desk.clock(),
+                _text(headers, b"move-signature"),
             )
             moved = await make_move(desk, table_id, admitted(desk.guards, asked), wanted)
             return 200, _encode(moved), [(b"content-type", _JSON)]

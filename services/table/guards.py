@@ -16,7 +16,7 @@ from shared.web.idempotency import idempotency_key, if_match
 
 
 class Asked(msgspec.Struct):
-    """A request to move, once its body could be read: three of its headers (None: not sent), whence it came, when (milliseconds since
+    """A request to move, once its body could be read: four of its headers (None: not sent), whence it came, when (milliseconds since
     1970), and what the guards have found out: who sends it, under which key, and what revision they have seen.
     """
 
@@ -26,6 +26,7 @@ class Asked(msgspec.Struct):
     address: str
     request_id: str
     now: int
+    signature: str | None = None
     caller: Caller = Caller("", frozenset(), 0)
     key: str = ""
     seen: int | None = None
@@ -35,13 +36,16 @@ Guard: TypeAlias = Callable[[Asked], None]
 
 
 class Sender(msgspec.Struct, frozen=True):
-    """Who sends a command: a player, the idempotency key, the revision they have seen, the request's id, when (milliseconds since 1970)."""
+    """Who sends a command: a player, the idempotency key, the revision they have seen, the request's id, when (milliseconds since 1970),
+    and their signature, "" without one.
+    """
 
     player: str
     key: str
     seen: int | None
     request_id: str
     now: int
+    signature: str = ""
 
 
 def move_guards(tokens: Tokens, further: Iterable[Guard] = ()) -> tuple[Guard, ...]:
@@ -74,4 +78,4 @@ def admitted(guards: Iterable[Guard], asked: Asked) -> Sender:
     """The sender of a request that all guards let through. Raises the `Problem` of the first that does not."""
     for guard in guards:
         guard(asked)
-    return Sender(asked.caller.player, asked.key, asked.seen, asked.request_id, asked.now)
+    return Sender(asked.caller.player, asked.key, asked.seen, asked.request_id, asked.now, asked.signature or "")

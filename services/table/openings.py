@@ -68,4 +68,6 @@ def opening(filled: TableFilled, lot: int, draw_seed: str = "") -> OpenPulka | R
         return Refused("malformed", "5.4.4", str(malformed))
     if not FEWEST <= filled.players <= MOST or len(filled.seats) != filled.players or len(set(filled.seats)) != filled.players:
         return Refused("malformed", "1.2", f"{len(set(filled.seats))} players at a table for {filled.players}.")
-    return OpenPulka(convention, filled.rules_digest, filled.players, filled.target, filled.seats, filled.terms, lot, draw_seed)
+    return OpenPulka(
+        convention, filled.rules_digest, filled.players, filled.target, filled.seats, filled.terms, lot, draw_seed, keys=filled.keys
+    )

@@ -29,11 +29,14 @@ Fits: TypeAlias = "Callable[[Table], bool]"  # of a state: true up to some revis
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A table as far as somebody may know it, where in the log that is, and the commits after it that are in the log already."""
+    """A table as far as somebody may know it, where in the log that is, the commits after it that are in the log already, and the hash of
+    its last one.
+    """
 
     table: Table
     sequence: int
     rest: tuple[Stored, ...] = ()
+    hash: str = ""
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -57,7 +60,7 @@ class Pasts:
     async def latest(self, head: Loaded[Table], fits: Fits) -> Seen:
         """The last state up to `head` that `fits`, and what follows it. Raises `BrokenChain` where the log is damaged, `Unavailable`."""
         if fits(head.state):
-            return Seen(head.state, head.sequence)
+            return Seen(head.state, head.sequence, hash=head.head_hash)
         begun = self._remembered(head.address.id, fits) or (await self._kept(head, fits) if head.revision > WORTH else None)
         records = [] if begun is None else await self._following(begun, head)
         if begun is None or not records:
@@ -94,9 +97,10 @@ class Pasts:
             done += 1
             if done % SLICE == 0:
                 await self.breath()
+        head_hash = hash_of(records[done - 1].data) if done else past.head_hash
         if done > WORTH and past is not nearer:
-            self._remember(msgspec.structs.replace(past, head_hash=hash_of(records[done - 1].data)))
-        return Seen(past.table, past.sequence, tuple(records[done:]))
+            self._remember(msgspec.structs.replace(past, head_hash=head_hash))
+        return Seen(past.table, past.sequence, tuple(records[done:]), head_hash)
 
     def after(self, table: Table, stored: Stored) -> Table:
         """The table after its next commit. Raises `BrokenChain` where the log is damaged."""

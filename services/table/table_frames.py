@@ -119,7 +119,8 @@ class Frames:
         """The table as `caller` sees it."""
         position, now = f"{address.table(seen.table.pulka.table_id).stream}:{seen.sequence}", self._clock()
         shown = view(seen.table, eye_at(seen.table, caller), position, now, self.presence.of(seen.table)) | {
-            "delay_deals": viewer.delay_deals
+            "delay_deals": viewer.delay_deals,
+            "hash": seen.hash or None,
         }
         if "clock" in shown and not seen.rest and not viewer.delay_deals:  # a turn of the past ended when it did
             shown["clock"]["deadline"] = self.ends(seen.table, now)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from services.table import signed_moves
 from services.table.server_chain import ServerChains
 from services.table.table import ARCHIVED, RECORDED, Table, TableBooks, Turn, fold, initial, move, stands_alone, time_out
 from shared.eventlog.aggregates.aggregates import CAPACITY, Aggregates, Committed, Loaded, Nothing, RefusedAt, Request
@@ -104,19 +105,27 @@ class Tables:
             address.table(table_id), request, lambda loaded, _: match.open_links(loaded.state.pulka, opened)
         )
 
-    async def move(self, table_id: str, player: str, wanted: AnyMove, if_match: int | None, request: Request) -> Result:
-        """One move of `player`. At an adjudicated table it is decided ahead, beside the loop: what open cards prove can take seconds."""
+    async def move(
+        self, table_id: str, player: str, wanted: AnyMove, if_match: int | None, request: Request, signature: str = ""
+    ) -> Result:
+        """One move of `player`, with their signature if they sign. At an adjudicated table it is decided ahead, beside the loop: what open
+        cards prove can take seconds.
+        """
         where = address.table(table_id)
         loaded = await self._aggregates.load(where)
-        if loaded.state.terms.mode == "enforced":
-            return await self._aggregates.transact(where, request, lambda now, at: move(now.state, player, wanted, if_match, at))
-        before, then = loaded.state, max(request.now, loaded.at)
-        ahead = await asyncio.to_thread(move, before, player, wanted, if_match, then)
-        return await self._aggregates.transact(
-            where,
-            request,
-            lambda now, at: ahead if now.state is before and at == then else move(now.state, player, wanted, if_match, at),
-        )
+        given = signed_moves.signed(loaded.state, player, wanted, signature)
+        command = request if given is None else msgspec.structs.replace(request, signed=given)
+        before, then, ahead = loaded.state, max(request.now, loaded.at), None
+        if before.terms.mode != "enforced":
+            ahead = await asyncio.to_thread(move, before, player, wanted, if_match, then)
+
+        def decided(now: Loaded[Table], at: int) -> tuple[Event, ...] | Refused:
+            refused = signed_moves.refusal(now, player, wanted, given)
+            if refused is not None:
+                return refused
+            return ahead if ahead is not None and now.state is before and at == then else move(now.state, player, wanted, if_match, at)
+
+        return await self._aggregates.transact(where, command, decided)
 
     async def after_the_end(self, table_id: str, decide: Callable[[Pulka], tuple[Event, ...] | Refused], request: Request) -> Result:
         """What somebody who is entitled to it decides about a settled pulka (`shared.rules.pulka.corrections`)."""

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from services.table.court_view import court_view, talon
+from services.table.signed_moves import discard_salt
 from services.table.table import Table, deadline
 from shared.events.hidden import knows
 from shared.rules.adjudicated.court import ARBITER, AnyDeal, Court, Maker, game_of
@@ -66,6 +67,8 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
         "deal": pulka.number,
         "dealer": pulka.dealer,
         "commitment": pulka.commitment or None,
+        "keys": list(pulka.keys) or None,
+        "discard_salt": _discard_salt(table, seat),
         "chains": links.document(pulka.chains, rounds.present(pulka)),
         "draw": None if pulka.draw is None else {"commitment": pulka.draw.commitment, "drawn": [list(pair) for pair in pulka.draw.drawn]},
         "phase": match.phase(pulka),
@@ -90,6 +93,13 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
         "presence": list(presence),
         "spectators": msgspec.to_builtins(table.terms.spectators),
     }
+
+
+def _discard_salt(table: Table, seat: int | None) -> str | None:
+    """What a declarer who signs moves needs to sign a discard: the salt of its box, which is nobody else's before the reveal."""
+    signs = seat is not None and seat < len(table.pulka.keys) and bool(table.pulka.keys[seat])
+    discards = match.phase(table.pulka) == "discard" and match.to_act(table.pulka) == seat
+    return discard_salt(table.pulka) if signs and discards else None
 
 
 def _told(event: ResultCorrected | AnnulmentOrdered | PulkaAnnulled) -> dict[str, Any]:

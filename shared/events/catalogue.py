@@ -137,6 +137,7 @@ OpenEvent = (
     | game.PulkaRefused
     | member.SeatCardDrawn
     | member.SeatsDrawn
+    | chained.KeysRegistered
     | chained.ChainsCommitted
     | chained.ChainCommitted
     | chained.LinkOpened

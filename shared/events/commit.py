@@ -19,13 +19,28 @@ Revision = Annotated[int, Meta(ge=1, le=_LARGEST)]
 Time = Annotated[int, Meta(ge=0, le=_LARGEST)]
 
 
-class Commit(msgspec.Struct, frozen=True, kw_only=True):
+class SignedMove(msgspec.Struct, frozen=True):
+    """A move as its player signed it: `move` is its text, `signature` Ed25519 in hex over `signed_text` of it. A move that hides cards has
+    the digest on their box in place of them.
+    """
+
+    move: str
+    signature: str
+
+
+def signed_text(table_id: str, revision: int, prev_hash: str, move: str) -> bytes:
+    """What a player signs: the move, at the place in the table's history where it comes."""
+    return f"pulka move 1 {table_id} {revision} {prev_hash} {move}".encode()
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One decision of one aggregate.
 
     `aggregate` is its subject without prefix (`table.3.3-…`); `revision` counts its commits from 1 without gaps; `command_id` is the
     idempotency key within aggregate and actor; `command_digest` a keyed digest of the command (never a plain hash: a discard has few
     possibilities); `actor` a player id, `service` or `clock`; `at` milliseconds since 1970 UTC, never going back within the aggregate;
-    `cause` and `correlation` the commit or request it stems from; `events` raw JSON objects in the form they are stored in.
+    `cause` and `correlation` the commit or request it stems from; `signed` the move as its player signed it, left out where nobody did;
+    `events` raw JSON objects in the form they are stored in.
     """
 
     aggregate: str
@@ -38,6 +53,7 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     cause: str | None
     correlation: str | None
     prev_hash: str
+    signed: SignedMove | None = None
     events: tuple[msgspec.Raw, ...]
 
 

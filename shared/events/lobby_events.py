@@ -66,18 +66,21 @@ class SeatLeft(LobbyEvent, frozen=True, tag="SeatLeft"):
 
 
 class PlayerReady(LobbyEvent, frozen=True, tag="PlayerReady", omit_defaults=True):
-    """`player` is ready to begin; `end` is the end of the chain that they promise for the deals, "" without one."""
+    """`player` is ready to begin; `end` is the end of the chain that they promise for the deals, "" without one; `key` the public key
+    with which they sign their moves, likewise.
+    """
 
     seat: int
     player: str
     end: str = ""
+    key: str = ""
 
 
 class TableFilled(LobbyEvent, frozen=True, tag="TableFilled", omit_defaults=True):
     """The last player is ready: these are the terms of the pulka, final. The table service opens it under the same id, or refuses.
 
     `rules_digest` (hex) covers convention and terms; `seats` are player ids clockwise, `ends` the ends of their chains, empty where nobody
-    has promised one.
+    has promised one, `keys` their public keys likewise.
     """
 
     convention: dict[str, Any]
@@ -87,6 +90,7 @@ class TableFilled(LobbyEvent, frozen=True, tag="TableFilled", omit_defaults=True
     seats: tuple[str, ...]
     terms: dict[str, Any]
     ends: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 class TableOver(LobbyEvent, frozen=True, tag="TableOver"):

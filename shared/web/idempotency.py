@@ -1,4 +1,4 @@
-"""The headers that make writes safe to repeat: `Idempotency-Key` and `If-Match`.
+"""The headers that make writes safe to repeat: `Idempotency-Key` and `If-Match`; and the one that makes them one's own, `Move-Signature`.
 
 A handler that takes several things from headers best does so in one dependency of its own, out of `KeyHeader`, `TagHeader` and the
 functions here: Litestar resolves more than one dependency in a task group, which costs more than the rest of a small request.
@@ -31,6 +31,13 @@ TagHeader: TypeAlias = Annotated[
     str | None,
     HeaderParameter(
         name="If-Match", description='The revision that the sender has seen, quoted: "17"', schema_extra={"pattern": rf"^({_TAG}|\*)$"}
+    ),
+]
+
+SignatureHeader: TypeAlias = Annotated[
+    str | None,
+    HeaderParameter(
+        name="Move-Signature", description="Ed25519 over the move, 128 hexadecimal digits", schema_extra={"pattern": "^[0-9a-f]{128}$"}
     ),
 ]
 

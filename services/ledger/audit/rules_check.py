@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from services.ledger.audit.signed_moves import wrong_signature
 from services.ledger.views.tables import Line
 from shared.events.catalogue import (
     SealedCardsDealt,
@@ -175,7 +176,14 @@ def _wrong(pulka: Pulka, line: Line, events: tuple[Event, ...], opened: int) -> 
     why = _otherwise(_decided(pulka, line.commit, acts, opened), acts)
     if why and pulka.convention.version == 1 and isinstance(pulka.deal, Court):
         why = _otherwise(_decided(_unchecked(pulka, pulka.deal), line.commit, acts, opened), acts)
-    return Finding(revision, "not_by_the_rules", why) if why else None
+    if why:
+        return Finding(revision, "not_by_the_rules", why)
+
+    def made(seat: int, move: AnyMove) -> bool:
+        time_up = is_time_up(pulka.convention, opened, line.commit.at)
+        return not _otherwise(match.decide(pulka, seat, move, line.commit.at, time_up=time_up), acts)
+
+    return wrong_signature(pulka, line.commit, acts, made)
 
 
 def _otherwise(decided: tuple[Event, ...] | Refused | str, acts: tuple[Event, ...]) -> str:
@@ -269,7 +277,8 @@ def _wrong_opening(pulka: Pulka, revision: int, opened: game.PulkaOpened, acts: 
     secret = member.SeatDrawStarted | chained.DealerDrawStarted | chained.DealerDrawn
     seed = next((event.server_seed or "" for event in acts if isinstance(event, secret)), "")
     chains = next((event for event in acts if isinstance(event, chained.ChainsCommitted)), None)
-    begun = (opened, *rounds.opened(pulka.table_id, opened, seed, chains))
+    keys = next((event.keys for event in acts if isinstance(event, chained.KeysRegistered)), ())
+    begun = (opened, *rounds.opened(pulka.table_id, opened, seed, chains, keys))
     if list(map(encode_event, begun)) != list(map(encode_event, acts)):
         return Finding(revision, "not_by_the_rules", "The rules open a pulka on these terms in another way.")
     return None

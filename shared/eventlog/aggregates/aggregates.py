@@ -236,6 +236,7 @@ class Aggregates(Generic[S, E]):
             cause=request.cause,
             correlation=request.correlation,
             prev_hash=loaded.head_hash,
+            signed=request.signed,
             events=self._codec.seal(loaded.address, events, self._entropy()),
         )
         data = encode(commit)

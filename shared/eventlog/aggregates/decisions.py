@@ -11,7 +11,7 @@ import msgspec
 from shared.eventlog.command_keys import KEY_BYTES
 from shared.eventlog.port import Stored
 from shared.events.address import Address
-from shared.events.commit import FIRST_PREV_HASH, Commit
+from shared.events.commit import FIRST_PREV_HASH, Commit, SignedMove
 from shared.rules.language.refusal import Refused
 
 S = TypeVar("S")
@@ -23,7 +23,7 @@ class Request(msgspec.Struct, frozen=True):
 
     `command_id` is the client's idempotency key, its scope the aggregate and `actor` (a player id, `service`, `clock`); `digest` a keyed
     digest (hex) of the command's payload, so that the same key with another payload is noticed, and `former_digests` the same under older
-    keys; `now` milliseconds since 1970 UTC; `cause` and `correlation` the commit or request it stems from.
+    keys; `now` milliseconds since 1970 UTC; `cause` and `correlation` the commit or request it stems from; `signed` as in `Commit`.
     """
 
     command_id: str
@@ -33,6 +33,7 @@ class Request(msgspec.Struct, frozen=True):
     cause: str | None = None
     correlation: str | None = None
     former_digests: tuple[str, ...] = ()
+    signed: SignedMove | None = None
 
     def carries(self, digest: str) -> bool:
         """Whether `digest`, of a stored command, is of this payload; in constant time, under whichever master key it was made."""

@@ -1,4 +1,6 @@
-"""What happens to the chains of a deal that nobody can choose: promised, opened, missed (shared/rules/pulka/links.py)."""
+"""What players bring from home: chains for a deal that nobody can choose, promised, opened, missed (shared/rules/pulka/links.py); and keys
+for moves that nobody else can make.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +24,12 @@ class ChainsCommitted(Event, frozen=True, tag="ChainsCommitted"):
     seats: tuple[str, ...]
     first: int
     length: int
+
+
+class KeysRegistered(Event, frozen=True, tag="KeysRegistered"):
+    """The public keys (Ed25519, hex) with which players sign their moves in this match, by seat, `""` for who signs none."""
+
+    keys: tuple[str, ...]
 
 
 class DealerDrawStarted(Event, frozen=True, tag="DealerDrawStarted"):

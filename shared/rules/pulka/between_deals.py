@@ -92,6 +92,7 @@ def newcomer_seated(pulka: Pulka, event: NewcomerSeated) -> Pulka:
         next_dealer=event.seat,
         last_dealer=None,
         chains=links.evolve(pulka.chains, event, pulka.number),
+        keys=(*pulka.keys[: event.seat], "", *pulka.keys[event.seat :]) if pulka.keys else (),
     )
 
 
@@ -99,4 +100,5 @@ def substitute_seated(pulka: Pulka, event: SubstituteSeated) -> Pulka:
     """Another player on the same seat; cards, sheet and turn stay with it."""
     seats = tuple(event.player if seat == event.seat else player for seat, player in enumerate(pulka.seats))
     chains = links.evolve(pulka.chains, event, pulka.number)  # a chain is its player's, not the seat's
-    return msgspec.structs.replace(pulka, members=members.evolve(pulka.members, event), seats=seats, chains=chains)
+    keys = tuple("" if seat == event.seat else key for seat, key in enumerate(pulka.keys))
+    return msgspec.structs.replace(pulka, members=members.evolve(pulka.members, event), seats=seats, chains=chains, keys=keys)

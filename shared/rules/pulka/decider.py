@@ -131,8 +131,9 @@ def _drawing(pulka: Pulka, event: SeatDrawStarted | SeatCardDrawn) -> Pulka:
 
 
 def _seats_drawn(pulka: Pulka, event: SeatsDrawn) -> Pulka:
-    chains = links.reseated(pulka.chains, pulka.seats, event.seats)
-    return msgspec.structs.replace(pulka, seats=event.seats, draw=None, members=Members(), chains=chains)
+    chains, own = links.reseated(pulka.chains, pulka.seats, event.seats), dict(zip(pulka.seats, pulka.keys, strict=False))
+    keys = tuple(own[player] for player in event.seats) if own else ()
+    return msgspec.structs.replace(pulka, seats=event.seats, draw=None, members=Members(), chains=chains, keys=keys)
 
 
 def _started(pulka: Pulka, event: DealStarted) -> Pulka:
@@ -243,7 +244,7 @@ def open_pulka(pulka: Pulka, command: OpenPulka) -> tuple[Event, ...] | Refused:
         first_dealer=command.lot % command.players,
         terms=command.terms,
     )
-    return opened, *rounds.opened(pulka.table_id, opened, command.draw_seed, command.chains)
+    return opened, *rounds.opened(pulka.table_id, opened, command.draw_seed, command.chains, command.keys)
 
 
 def start_deal(pulka: Pulka, command: StartDeal) -> tuple[Event, ...]:

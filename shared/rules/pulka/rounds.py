@@ -21,6 +21,7 @@ from shared.rules.language.chain_events import (
     ChainsCommitted,
     DealerDrawn,
     DealerDrawStarted,
+    KeysRegistered,
     LinkMissed,
     LinkOpened,
 )
@@ -41,18 +42,21 @@ def present(pulka: Pulka) -> int:
     return links.DRAW if pulka.chains.dealer_due else pulka.number
 
 
-def opened(table_id: str, opening: PulkaOpened, seed: str, promised: ChainsCommitted | None) -> tuple[Event, ...]:
+def opened(
+    table_id: str, opening: PulkaOpened, seed: str, promised: ChainsCommitted | None, keys: tuple[str, ...] = ()
+) -> tuple[Event, ...]:
     """What follows the opening of a match in the same commit: chains and draw, as far as they are agreed. With chains of which nobody has
     one but the server, and seats as they are, the first dealer is drawn at once.
     """
+    registered = (KeysRegistered(keys),) if any(keys) else ()
     if promised is None:
-        return seat_draw.opened(table_id, opening, seed)
+        return *registered, *seat_draw.opened(table_id, opening, seed)
     drawing: tuple[Event, ...] = seat_draw.opened(table_id, opening, seed, promised.server)
     if not drawing and any(promised.seats):
         drawing = (DealerDrawStarted(promised.server, seed),)
     if drawing:
-        return promised, *drawing
-    return promised, links.dealer_drawn(links.Chains(), table_id, opening.rules_digest, opening.players, seed)
+        return *registered, promised, *drawing
+    return *registered, promised, links.dealer_drawn(links.Chains(), table_id, opening.rules_digest, opening.players, seed)
 
 
 def start(pulka: Pulka, command: StartDeal) -> tuple[Event, ...]:
@@ -141,6 +145,7 @@ def _dealer_drawn(pulka: Pulka, event: DealerDrawn) -> Pulka:
 
 EVOLVE: Final[dict[type[Event], Callable[[Pulka, Any], Pulka]]] = {
     ChainsCommitted: _chains_committed,
+    KeysRegistered: lambda pulka, event: msgspec.structs.replace(pulka, keys=event.keys),
     DealerDrawStarted: _dealer_draw_started,
     ChainCommitted: _of_chains,
     LinkOpened: _of_chains,

@@ -74,6 +74,7 @@ class Pulka(msgspec.Struct, frozen=True):
     annulled: PulkaAnnulled | None = None
     annulling: AnnulmentOrdered | None = None
     chains: Chains = Chains()
+    keys: tuple[str, ...] = ()
 
 
 def settled_now(pulka: Pulka) -> dict[str, Any]:
@@ -89,7 +90,7 @@ class OpenPulka(msgspec.Struct, frozen=True):
 
     Where the terms say `"seating": "drawn"`, `draw_seed` (64 hex digits, the server's secret) is what the draw for seats begins with.
     With `chains` nobody can choose a deck: then the server's link of round 0 is `draw_seed`, and the first dealer follows from it, not from
-    `lot`.
+    `lot`. `keys`: the players' public keys by seat, "" without one; none at all where it is empty.
     """
 
     convention: Convention
@@ -101,6 +102,7 @@ class OpenPulka(msgspec.Struct, frozen=True):
     lot: int
     draw_seed: str = ""
     chains: ChainsCommitted | None = None
+    keys: tuple[str, ...] = ()
 
 
 class StartDeal(msgspec.Struct, frozen=True):
