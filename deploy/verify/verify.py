@@ -4,7 +4,7 @@ Written from the documents alone (deploy/docs/export-file.md; deploy/docs/events
 counts and digest, every table's chain of hashes, every revealed deal (the server's promise, the players' links, the shuffle from all
 seeds, links and the cut, the dealt hands, what lay in the sealed boxes), who drew for seats and for the first dealer, who took which
 trick, that settlements sum to nothing, and the proofs up to the signed checkpoint. Exit status: 0 all holds, 1 something is wrong and is
-named, 2 no export at all, or usage, 3 all holds as far as it is here.
+named, 2 no export at all, or usage, 3 all holds as far as it is here, 4 all holds and nothing that was given proves it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ ENVELOPE = re.compile(  # a commit's fields in their order, up to its events: no
 LEAF = ("table", "revision", "head", "tree")
 STATUSES = (
     "exit status: 0 all holds, 1 something is wrong and is named, 2 no export at all (no such file, a server's refusal), or usage, "
-    "3 all holds, but a checkpoint knows more of a table in play than is here"
+    "3 all holds, but a checkpoint knows more of a table in play than is here, "
+    "4 all holds, and no checkpoint under a key that was given proves it"
 )
 LISTED = 3  # lines of one kind about one table; of more the first is told and the others are counted, for one byte can spoil a whole table
 UNREADABLE = (ValueError, KeyError, TypeError, IndexError, AttributeError, StopIteration, RecursionError)  # of what is not as described
@@ -85,15 +86,14 @@ def read_commit(line: bytes) -> dict | None:
     return None
 
 
-def events_of(line: bytes) -> list:
-    """A commit's events: the list after its envelope, and nothing behind it; raises `ValueError` for what is no commit."""
+def written(line: bytes) -> tuple:
+    """A commit, and whether it is written as documented: no blanks, no name twice in an object. Raises `ValueError` for no commit."""
     try:
-        return json.loads(line[line.index(b',"events":[') + 10 : -1])
+        commit, once = json.loads(line, object_pairs_hook=no_field_twice), True
     except ValueError:
-        commit = read_commit(line)  # see `intact`
-        if commit is None:
-            raise
-        return commit["events"]
+        commit, once = json.loads(line), False
+    plain = once and json.dumps(commit, ensure_ascii=False, separators=(",", ":")).encode() == line
+    return commit, plain
 
 
 def wrong_in_chain(table: str, subject: str, lines: list, count: int, head: str) -> Iterator[tuple]:
@@ -368,18 +368,116 @@ def wrong_dealer(table: str, opened: dict, told: dict, links: list) -> Iterator[
         yield "draw", "the first dealer is not the one that follows from the links"
 
 
-def wrong_in_tricks(deal: dict, tricks: list) -> Iterator[tuple]:
-    """Who took a trick of three cards (the highest trump, else the highest of the suit led), unless acts were taken back or ruled on."""
-    if deal.keys() & {"ActTakenBack", "TricksTakenBack", "TrickForfeited", "CardGiven", "Ruled"}:
-        return
+NOT_PLAYED_ON = {"ActTakenBack", "TricksTakenBack", "TrickForfeited", "CardGiven", "Ruled", "TalonReturned", "TalonTakenEarly", "Redealt"}
+
+
+class Play:
+    """A revealed deal played again: who held which card, what they had to follow, and whose the trick was."""
+
+    def __init__(self, opened: dict, deal: dict, told: dict) -> None:
+        players, self.dealer = opened["players"], deal["DealStarted"][0]["dealer"]
+        steps = (1, 2, 4) if players == 5 else (1, 2, 3)
+        around = [(self.dealer + step) % players for step in steps]
+        self.order = [1 - self.dealer, self.dealer, 2] if players == 2 else around  # clockwise from the first hand
+        self.hands, self.told = [set(hand.split()) for hand in told["hands"]], told
+        self.takes_talon = players > 3 and "AllPassed" in deal and opened["convention"]["all_pass"]["talon"] == "leads"
+        self.trump, self.trick, self.talon, self.turn, self.number, self.led = "", [], None, self.order[0], 0, 0
+
+    def take(self, event: dict) -> Iterator[tuple]:
+        """What the next event of the deal shows to be wrong."""
+        step = {
+            "TalonTaken": self.taken, "DarkTalonTaken": self.taken, "CardsDiscarded": self.discarded, "ContractDeclared": self.declared,
+            "HandsLaid": self.laid, "TalonCardOpened": self.opened, "CardPlayed": self.card, "TrickWon": self.won,
+        }.get(event["type"])  # fmt: skip
+        yield from (step(event) if step else ())
+
+    def taken(self, event: dict) -> Iterator[tuple]:
+        """The talon, by the one who declares."""
+        if event["type"] == "TalonTaken" and event["cards"].split() != self.told["talon"].split():
+            yield "play", "the talon that was taken is not the one that was dealt"
+        self.hands[event["seat"]] |= set(self.told["talon"].split())
+
+    def discarded(self, event: dict) -> tuple:
+        """Two cards put away; that they were held is checked with the boxes."""
+        self.hands[event["seat"]] -= set((self.told["discard"] or "").split())
+        return ()
+
+    def declared(self, event: dict) -> tuple:
+        """The contract, and so the trump."""
+        self.trump = event["contract"][-1] if event["contract"][-1] in "SCDH" else ""
+        return ()
+
+    def laid(self, event: dict) -> Iterator[tuple]:
+        """Hands that lie open."""
+        for seat, hand in enumerate(event["hands"]):
+            if hand is not None and set(hand.split()) != self.hands[seat]:
+                yield "play", f"the hand that seat {seat} laid is not the one that they held"
+
+    def opened(self, event: dict) -> Iterator[tuple]:
+        """A talon card that leads a trick of an all-pass."""
+        self.talon, self.led = event["card"], self.led + 1
+        if self.told["talon"].split()[self.led - 1 : self.led] != [self.talon]:
+            yield "play", f"{self.talon} was opened, and is not the next card of the talon"
+
+    def card(self, event: dict) -> Iterator[tuple]:
+        """A card: held, in turn, and of the suit that had to be followed."""
+        seat, card = event["seat"], event["card"]
+        hand, first = self.hands[seat], self.talon or (self.trick[0][1] if self.trick else None)
+        if card not in hand:
+            yield "play", f"seat {seat} played {card} and did not hold it"
+        elif seat != self.turn:
+            yield "play", f"seat {seat} played {card}, and it was seat {self.turn}'s turn"
+        elif first is not None and card[1] != first[1]:
+            suits = {one[1] for one in hand}
+            if first[1] in suits or (self.trump in suits and card[1] != self.trump):
+                yield "play", f"seat {seat} played {card}, and had to follow {first[1] if first[1] in suits else self.trump}"
+        hand.discard(card)
+        self.trick.append((seat, card))
+        self.turn = self.order[(self.order.index(seat) + 1) % 3] if seat in self.order else self.turn
+
+    def won(self, event: dict) -> Iterator[tuple]:
+        """The end of a trick: the highest trump, else the highest of the suit led; a talon card takes it for a dealer who rests."""
+        seat, number = event["seat"], event["number"]
+        led = self.talon or self.trick[0][1]
+        cards = [*self.trick, *([(self.dealer, self.talon)] if self.talon and self.takes_talon else [])]
+        best = max(cards, key=lambda one: ((one[1][1] == self.trump) * 2 + (one[1][1] == led[1]), "789TJQKA".index(one[1][0])))
+        self.number += 1
+        if (best[0], len(self.trick), number) != (seat, 3, self.number):
+            yield "trick", f"trick {number} went to seat {seat}, its highest card was seat {best[0]}'s"
+        self.turn = self.order[0] if self.talon else seat
+        self.trick, self.talon = [], None
+
+
+def wrong_in_play(opened: dict, deal: dict, events: list, told: dict) -> Iterator[tuple]:
+    """What is wrong with the cards that were played in a revealed deal; the first fault ends it, as all later ones follow from it."""
+    play = Play(opened, deal, told)
+    for event in events:
+        found = list(play.take(event))
+        if found:
+            yield found[0]
+            return
+
+
+def wrong_outcome(opened: dict, deal: dict) -> Iterator[tuple]:
+    """What is wrong with the outcome that was scored: its contract, and of three players who played all ten tricks how many each has."""
+    outcome = deal["DealScored"][0]["outcome"] if "DealScored" in deal else {}
     contracts = [event["contract"] for event in deal.get("ContractDeclared", ())]
-    trump = contracts[-1][-1] if contracts and contracts[-1][-1] in "SCDH" and contracts[-1] != "misere" else ""
-    for won, cards, talon in tricks:
-        if len(cards) == 3 and not talon:  # a talon card may lead an all-pass trick and win it for the dealer
-            suits = (cards[0][1][1], trump)
-            best = max(cards, key=lambda one: ((one[1][1] in suits) + (one[1][1] == trump), "789TJQKA".index(one[1][0])))
-            if best[0] != won["seat"]:
-                yield "trick", f"trick {won['number']} went to seat {won['seat']}, its highest card was seat {best[0]}'s"
+    if contracts and outcome and outcome["contract"] != contracts[-1]:
+        yield "outcome", f"{contracts[-1]} was declared, and {outcome['contract']} was scored"
+    tricks = [event["seat"] for event in deal.get("TrickWon", ())]
+    counts = [tricks.count(seat) for seat in range(3)]
+    if opened["players"] == 3 and len(tricks) == 10 and outcome.get("tricks", counts) != counts:
+        yield "outcome", f"tricks went {counts}, and {outcome['tricks']} were scored"
+
+
+#: Events of a move of `seat` (of a card: of `by`), when they stand first in a commit.
+MOVES = {
+    "SeatCardDrawn", "SeedAdded", "ChainCommitted", "LinkOpened", "DeckCut", "BidMade", "CardsDiscarded", "ContractDeclared", "WhistCalled",
+    "PlayChosen", "Conceded", "ClaimMade", "ClaimAnswered", "ProposalMade", "ProposalAnswered", "MisereInvited", "InvitationAnswered",
+    "GaveUpWithoutThree", "CardPlayed",
+}  # fmt: skip
+NOTHING = ([], {})
+AFTERWARDS = {"ResultCorrected", "AnnulmentOrdered", "PulkaAnnulled", "PulkaArchived"}  # what may follow the end
 
 
 class Game:
@@ -388,8 +486,8 @@ class Game:
     def __init__(self, table: str) -> None:
         self.table, self.revealed, self.over = table, 0, False
         self.opened, self.draw, self.drawn = {}, {}, []
-        self.deal, self.tricks, self.trick, self.talon = {}, [], [], False
-        self.chains = Chains(table)
+        self.deal, self.events, self.number, self.unchecked, self.told = {}, [], 0, {}, []
+        self.chains, self.seats, self.keys, self.latest = Chains(table), [], [], 0
 
     def take(self, event: dict) -> Iterator[tuple]:
         """(code, sentence) of everything that this event shows to be wrong."""
@@ -397,72 +495,147 @@ class Game:
         yield from self.chains.take(name, event)
         if name in ("DealStarted", "PulkaClosed") and self.deal:
             yield "not_revealed", f"deal {self.deal['DealStarted'][0]['number']} is over and was not revealed"
+        if self.over and name not in AFTERWARDS:
+            yield "after_the_end", f"{name} stands behind the end of the pulka"
         if name == "DealStarted":
-            self.deal, self.tricks, self.trick, self.talon = {name: [event]}, [], [], False
+            self.number += 1
+            if event["number"] != self.number:
+                yield "deals", f"deal {event['number']} stands where deal {self.number} belongs"
+            self.number = event["number"]
+            self.deal, self.events = {name: [event]}, []
         elif name == "DealRevealed":
             self.revealed += 1
             yield from wrong_in_deal(self.table, self.opened, self.deal, event, self.chains.links())
-            yield from wrong_in_tricks(self.deal, self.tricks)
+            yield from self.played(event)
             self.deal = {}
         elif self.deal:
             self.deal.setdefault(name, []).append(event)
-            self.play(name, event)
+            self.events.append(event)
         yield from self.sit(name, event)
 
-    def play(self, name: str, event: dict) -> None:
-        """Cards come together to tricks."""
-        if name == "CardPlayed":
-            self.trick.append((event["seat"], event["card"]))
-        elif name == "TalonCardOpened":
-            self.talon = True
-        elif name == "TrickWon":
-            self.tricks.append((event, self.trick, self.talon))
-            self.trick, self.talon = [], False
+    def played(self, told: dict) -> Iterator[tuple]:
+        """The play of a deal that is revealed, where this program can follow it."""
+        if self.opened.get("terms", {}).get("mode") == "adjudicated":
+            self.pass_over("plays where acts against the rules are ruled on: ask `pulka audit verify FILE`")
+        elif self.deal.keys() & NOT_PLAYED_ON:
+            self.pass_over("plays in which something was taken back: ask `pulka audit verify FILE`")
+        else:
+            yield from wrong_in_play(self.opened, self.deal, self.events, told)
+            yield from wrong_outcome(self.opened, self.deal)
+
+    def signed(self, commit: dict, first: dict) -> Iterator[tuple]:
+        """Whether a move of a player who registered a key is signed, at its place; of its text that it is a move of that kind."""
+        seat = self.seats.index(commit["actor"]) if commit["actor"] in self.seats else None
+        key, told = (self.keys[seat] if seat is not None and seat < len(self.keys) else ""), commit.get("signed")
+        if not key or first["type"] == "LinkOpened":
+            return
+        text = f"pulka move 1 {self.table} {commit['revision']} {commit['prev_hash']} {told and told['move']}"
+        if not told or not is_signed(key, text.encode(), told["signature"]):
+            yield "signature", f"seat {seat} signs their moves, and has not signed this one"
+            return
+        move, shown = json.loads(told["move"]), {**first, "cards": None}
+        if any(
+            move.get(name) != shown[name] for name in ("card", "bid", "at", "call", "contract", "tricks") if name in move and name in shown
+        ):
+            yield "signature", f"what seat {seat} signed is not what happened"
+        elif first["type"] == "CardsDiscarded" and move.get("digest") != first["cards"]["digest"]:
+            yield "signature", f"seat {seat} signed another discard"
+
+    def pass_over(self, what: str) -> None:
+        """Count what this program does not check."""
+        self.unchecked[what] = self.unchecked.get(what, 0) + 1
+
+    def commit(self, commit: dict) -> Iterator[tuple]:
+        """What is wrong with a commit beside its events: its time, and who made the move."""
+        actor, at, events = commit["actor"], commit["at"], commit["events"]
+        yield from self.signed(commit, events[0] if events else {"type": ""})
+        if at < self.latest:
+            yield "time_back", "it is earlier than the one before"
+        self.latest = max(at, self.latest)
+        first = events[0] if events else {"type": ""}
+        if first["type"] == "TurnTimedOut" and actor != "clock":
+            yield "actor", f"a turn ran out, and {actor} says so in place of the clock"
+        if first["type"] in MOVES and actor not in ("service", "clock") and self.opened.get("terms", {}).get("mode") != "adjudicated":
+            seat = first["by"] if first["type"] == "CardPlayed" else first["seat"]
+            if self.seats[seat : seat + 1] != [actor]:
+                yield "actor", f"{actor} made a move of seat {seat}, where they do not sit"
+        if first["type"] in MOVES and first["type"] != "LinkOpened" and actor == "service":
+            yield "actor", "the service made a player's move"
 
     def sit(self, name: str, event: dict) -> Iterator[tuple]:
         """Who sits there, on what terms, and how it ended."""
         if name == "PulkaOpened":
-            self.opened = dict(event)
-            agreed = {one: event[one] for one in ("convention", "players", "target", "terms")}
-            text = json.dumps(agreed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-            if hashlib.sha256(text.encode()).hexdigest() != event["rules_digest"]:
-                yield "rules_digest", "the digest in every commitment is not that of these terms"
-        elif name == "NewcomerSeated":
-            self.opened.update(players=len(event["seats"]), rules_digest=event["rules_digest"])
-        elif name == "SeatDrawStarted":
-            self.draw = event
-        elif name == "SeatCardDrawn":
-            self.drawn.append(event)
+            yield from self.begin(event)
+        elif name in ("NewcomerSeated", "SubstituteSeated", "SeatDrawStarted", "SeatCardDrawn", "KeysRegistered"):
+            self.join(name, event)
         elif name == "SeatsDrawn":
             yield from wrong_in_draw(self.table, self.opened, self.draw, self.drawn, event, self.chains.links())
+            own = dict(zip(self.seats, self.keys))
+            self.seats, self.keys = list(event["seats"]), [own.get(player, "") for player in event["seats"]]
         elif name == "DealerDrawn":
             yield from wrong_dealer(self.table, self.opened, event, self.chains.links() or [])
+        elif name in ("ResultCorrected", "PulkaAnnulled"):
+            self.told.append(f"{'corrected' if name == 'ResultCorrected' else 'annulled'} by {event['author']}: {event['reason']}")
         elif name in ("PulkaClosed", "PulkaRecorded", "PulkaRefused"):
             self.over = True
             if name != "PulkaRefused" and (sum(map(Fraction, event["settlement"]["net"])) or sum(event["settlement"]["rounded"])):
                 yield "zero_sum", "the settlement does not sum to nothing"
 
+    def begin(self, event: dict) -> Iterator[tuple]:
+        """The terms, which the digest in every commitment covers."""
+        if self.opened:
+            yield "opened_again", "the pulka is opened a second time"
+        self.opened, self.seats = dict(event), list(event["seats"])
+        agreed = {one: event[one] for one in ("convention", "players", "target", "terms")}
+        text = json.dumps(agreed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        if hashlib.sha256(text.encode()).hexdigest() != event["rules_digest"]:
+            yield "rules_digest", "the digest in every commitment is not that of these terms"
+
+    def join(self, name: str, event: dict) -> None:
+        """Who sits there from now on, and who drew what."""
+        if name == "NewcomerSeated":
+            self.opened.update(players=len(event["seats"]), rules_digest=event["rules_digest"])
+            self.seats = list(event["seats"])
+            self.keys[event["seat"] : event["seat"]] = [""] if self.keys else []
+        elif name == "SubstituteSeated":
+            self.seats[event["seat"]] = event["player"]
+            self.keys[event["seat"] : event["seat"] + 1] = [""] if self.keys else []
+        elif name == "KeysRegistered":
+            self.keys = list(event["keys"])
+        elif name == "SeatDrawStarted":
+            self.draw = event
+        else:
+            self.drawn.append(event)
+
 
 def check_table(table: str, lines: list, count: int, head: str) -> tuple:
-    """(problems, hashes or None, revealed deals, whether it is over) of one table; one that cannot be read is not said to go on."""
+    """(problems, hashes or None, revealed deals, whether it is over, what is told besides and what was not checked) of one table; one that
+    cannot be read is not said to go on.
+    """
     subject = f"table.{table.partition('-')[0]}.{table}"
     hashes = intact(subject, lines, head)
     if hashes is None:
         found = sorted(set(wrong_in_chain(table, subject, lines, count, head)), key=lambda one: one[1])
-        return found or [(table, 0, "changed", "the line about this table is not that of its commits")], None, 0, True
+        return found or [(table, 0, "changed", "the line about this table is not that of its commits")], None, 0, True, NOTHING
     if len(lines) != count:
-        return [(table, 0, "changed", f"{count} commits are announced and {len(lines)} are here")], None, 0, True
+        return [(table, 0, "changed", f"{count} commits are announced and {len(lines)} are here")], None, 0, True, NOTHING
     game, problems, revision = Game(table), [], 0
     for revision, line in enumerate(lines, 1):
         try:
-            events = events_of(line)
+            commit, plain = written(line)
         except UNREADABLE:
-            return [*problems, (table, revision, "unreadable", "what stands here is no commit")], b"".join(hashes), game.revealed, True
+            problems.append((table, revision, "unreadable", "what stands here is no commit"))
+            return problems, b"".join(hashes), game.revealed, True, (game.told, game.unchecked)
         try:
-            problems += [(table, revision, code, why) for event in events for code, why in game.take(event)]
+            if not plain:
+                problems.append(
+                    (table, revision, "form", "it has blanks, or a name twice in one object: two readers may read it in two ways")
+                )
+            problems += [(table, revision, code, why) for code, why in game.commit(commit)]
+            problems += [(table, revision, code, why) for event in commit["events"] for code, why in game.take(event)]
         except UNREADABLE as wrong:
             problems.append((table, revision, "malformed", f"an event cannot be understood ({type(wrong).__name__}: {wrong})"))
-    return problems, b"".join(hashes), game.revealed, game.over
+    return problems, b"".join(hashes), game.revealed, game.over, (game.told, game.unchecked)
 
 
 # ---- trees and signatures --------------------------------------------------------------------------------------------------------------
@@ -700,10 +873,14 @@ class Verdict:
 
     def __init__(self) -> None:
         self.kept, self.problems, self.deals, self.header, self.proved = {}, [], 0, None, 0
-        self.going_on, self.signed, self.cut = [], False, {}
+        self.going_on, self.signed, self.cut, self.told, self.unchecked = [], False, {}, [], {}
 
-    def table(self, table: str, found: list, hashes: bytes | None, deals: int, over: bool, *, hidden: bool) -> None:  # noqa: FBT001 - one of a tuple
+    def table(self, table: str, result: tuple, *, hidden: bool) -> None:
         """One table's result; `hidden`: the file says that commits of a deal in play are left out."""
+        found, hashes, deals, over, (told, unchecked) = result
+        self.told += [f"{table} was {what}" for what in told]
+        for what, count in unchecked.items():
+            self.unchecked[what] = self.unchecked.get(what, 0) + count
         if table in self.kept:
             self.problems.append((table, 0, "added", "the file has this table twice"))
         self.kept[table] = hashes
@@ -749,7 +926,7 @@ def check(path: str, keys: tuple = (), against: str | None = None, processes: in
     """The verdict on a file, as `--json` prints it. `keys`: the club's public keys, in hex; a club that changes its key has several."""
     export, verdict = Export(Path(path)), Verdict()
     for table, result in results(export, processes):
-        verdict.table(table, *result, hidden=table in export.hidden)
+        verdict.table(table, result, hidden=table in export.hidden)
         if sys.stderr.isatty():
             print(f"\r{len(verdict.kept)} tables, {export.commits} commits", end="\r", file=sys.stderr)
     try:
@@ -770,7 +947,9 @@ def check(path: str, keys: tuple = (), against: str | None = None, processes: in
     counts = {"tables": len(verdict.kept), "commits": export.commits, "deals": verdict.deals}
     beyond = {table: revision for table, revision in verdict.cut.items() if revision is not None}
     goes_on = {"going_on": verdict.going_on, "not_compared": beyond}
-    return {"verified": not problems, **counts, **goes_on, "checkpoint": about, "problems": problems}
+    proved = bool(keys) and not problems and verdict.proved == len(verdict.kept)
+    beside = {"proved": proved, "told": verdict.told, "not_checked": verdict.unchecked}
+    return {"verified": not problems, **counts, **goes_on, "checkpoint": about, **beside, "problems": problems}
 
 
 def refused(path: Path) -> str | None:
@@ -817,7 +996,7 @@ def main() -> int:
         print(json.dumps(verdict, ensure_ascii=False))
     else:
         tell(verdict)
-    return 1 if not verdict["verified"] else 3 if verdict["not_compared"] else 0
+    return 1 if not verdict["verified"] else 3 if verdict["not_compared"] else 0 if verdict["proved"] else 4
 
 
 def counted(number: int, noun: str) -> str:
@@ -841,8 +1020,11 @@ def tell(verdict: dict) -> None:
         f"{table} is in the checkpoint up to revision {revision}; here a deal in play is left out, as it says: compare it when that is over"
         for table, revision in verdict["not_compared"].items()
     ]
-    for lines in (*kinds.values(), goes_on, unseen):
+    beside = [f"not checked: {count} {what}" for what, count in verdict["not_checked"].items()]
+    beside += ["not checked: the entries of each deal, the sheet and the settlement, but for its sum"]
+    for lines in (*kinds.values(), goes_on, unseen, verdict["told"]):
         print("".join(f"{line}\n" for line in listed(lines)), end="")
+    print("\n".join(beside))
     counts = counted(verdict["tables"], "table"), counted(verdict["commits"], "commit"), counted(verdict["deals"], "revealed deal")
     print(", ".join(counts))
     about = verdict["checkpoint"]
@@ -853,7 +1035,14 @@ def tell(verdict: dict) -> None:
     else:
         print("no checkpoint: nothing proves that no end is missing, or that it was not all written anew")
     beyond = len(verdict["not_compared"])
-    print("NOT OK" if not verdict["verified"] else f"OK but for the ends of {counted(beyond, 'table')}, not compared" if beyond else "OK")
+    if not verdict["verified"]:
+        print("NOT OK")
+    elif beyond:
+        print(f"OK but for the ends of {counted(beyond, 'table')}, not compared")
+    elif verdict["proved"]:
+        print("OK")
+    else:
+        print("OK as far as it goes: nothing that you gave proves that this is the whole story, and the first one told; see --key")
 
 
 if __name__ == "__main__":

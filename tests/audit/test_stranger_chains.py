@@ -7,15 +7,22 @@ import pytest
 from shared.events.commit import encode
 from tests.audit import stranger
 from tests.events import story
-from tests.events.played import play_chained
+from tests.events.played import PLAYERS, play_chained
 from tests.events.test_chain_proof import DEAL_LIES, TOLD, lying
+
+
+def actor(events):
+    """Who makes a commit with these events: the player of the seat whose move it is, or the service."""
+    first = events[0]
+    seat = getattr(first, "by", getattr(first, "seat", None))
+    return PLAYERS[seat] if type(first).__name__ in stranger.verify().MOVES else "service"
 
 
 @pytest.mark.parametrize(("players", "lot"), [(2, 5), (3, 11), (4, 7), (5, 9)])
 def test_a_pulka_with_chains_is_accepted(tmp_path, players, lot):
     """At every size: links of the draw and of the deals, a missed one, and a chain that is promised later."""
     told = play_chained(players, lot, deals=4)[1]
-    assert stranger.problems(tmp_path / "export", stranger.exported({story.TABLE.id: story.stored(told)})) == []
+    assert stranger.problems(tmp_path / "export", stranger.exported({story.TABLE.id: story.stored(told, actor=actor)})) == []
 
 
 @pytest.mark.parametrize(("kind", "deal", "changed", "named"), DEAL_LIES.values(), ids=DEAL_LIES.keys())

@@ -6,7 +6,7 @@ Always the same, so that what it stores can be frozen.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from shared.events import address
 from shared.events.commit import FIRST_PREV_HASH, SCHEMA, Commit, encode, hash_of
@@ -94,9 +94,14 @@ def whole() -> list[tuple[game.Event, ...]]:
 
 
 def stored(
-    told: Iterable[Sequence[game.Event]], *, codec: TableCodec = CODEC, table: address.Address = TABLE, began: int = BEGAN
+    told: Iterable[Sequence[game.Event]],
+    *,
+    codec: TableCodec = CODEC,
+    table: address.Address = TABLE,
+    began: int = BEGAN,
+    actor: Callable[[Sequence[game.Event]], str] = lambda _: "service",
 ) -> list[bytes]:
-    """The commits of a table, chained, as they lie in the log."""
+    """The commits of a table, chained, as they lie in the log; `actor` says of a commit's events who made it."""
     lying: list[bytes] = []
     before = FIRST_PREV_HASH
     for revision, events in enumerate(told, 1):
@@ -106,7 +111,7 @@ def stored(
             revision=revision,
             schema=SCHEMA,
             at=began + 1000 * revision,
-            actor="service",
+            actor=actor(events),
             command_id=f"command-{revision}",
             command_digest=hashlib.sha256(b"payload %d" % revision).hexdigest(),
             cause=None,

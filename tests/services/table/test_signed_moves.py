@@ -20,6 +20,7 @@ from shared.rules.convention.options import to_document
 from shared.rules.convention.rules_digest import rules_digest
 from shared.rules.language.moves import Discard
 from shared.rules.pulka import decider as match
+from tests.audit import stranger
 from tests.services.table.playing import PLAYERS, TABLE_ID, Playing
 
 HOLDERS = {player: Ed25519PrivateKey.from_private_bytes(bytes([number + 1] * 32)) for number, player in enumerate(PLAYERS)}
@@ -174,3 +175,22 @@ async def test_a_deal_that_is_folded_from_the_log_keeps_the_keys():
     pulka = (await playing.table()).pulka
     assert pulka.keys == (public("ann"), "", public("cid"))
     assert isinstance(Discard(("7S", "8S")), Discard)
+
+
+async def test_the_verifier_of_members_checks_signatures_too(tmp_path):
+    """`verify.py` accepts what was signed, and names a signature that is missing, wrong or over another discard."""
+    playing = await played("between_deals", keyed=(0, 1, 2), seed=5)
+    commits = playing.commits
+    table = {TABLE_ID: [encode(commit) for commit in commits]}
+    assert stranger.problems(tmp_path / "export", stranger.exported(table)) == []
+    place = next(number for number, commit in enumerate(commits) if commit.signed and "digest" in commit.signed.move)
+    lies = (
+        None,
+        msgspec.structs.replace(commits[place].signed, signature="00" * 64),
+        msgspec.structs.replace(commits[place].signed, move='{"type":"discard","digest":"00"}'),
+    )
+    for lie in lies:
+        forged = [*commits[:place], msgspec.structs.replace(commits[place], signed=lie), *commits[place + 1 :]]
+        table = {TABLE_ID: stranger.rechained([encode(commit) for commit in forged])}
+        found = stranger.problems(tmp_path / "export", stranger.exported(table))
+        assert (TABLE_ID, place + 1, "signature") in found
