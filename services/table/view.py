@@ -47,9 +47,8 @@ def view(table: Table, eye: Maker | None, position: str, now: int, presence: Seq
             "legal": [],
         }
     to_act = match.to_act(pulka)
-    mine = (
-        seat in pulka.chains.waiting if pulka.chains.asked else to_act == seat if to_act is not None else match.awaits_confirmation(pulka)
-    )
+    asked = bool(pulka.chains.asked) or match.awaits_confirmation(pulka)  # several at once, and no turn
+    mine = to_act == seat if to_act is not None else asked
     return {
         "table_id": pulka.table_id,
         "status": pulka.status,

@@ -59,6 +59,8 @@ def _say(deal: RecomputedDeal) -> None:
     for seat, seed in deal.seeds:
         click.echo(f"seed of seat {seat}: {seed}")
     click.echo(f"cut at {deal.cut_at}")
+    for seat, link in deal.links:
+        click.echo(f"link of seat {seat}: {link}")
     for seat, hand in enumerate(deal.hands):
         click.echo(f"seat {seat}: {hand or 'rests'}")
     click.echo(f"talon: {deal.talon}")

@@ -78,10 +78,10 @@ def entries_due(pulka: Pulka, seat: int) -> tuple[WriteEntry, ...]:
 
 def legal_moves(pulka: Pulka, seat: int) -> tuple[AnyMove, ...]:
     """Every move that `seat` may make now; of the cuts, and of the cards to draw, one. Links are no moves that could be told here."""
-    if pulka.chains.asked:
-        return ()
     if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
         return (Remedy("accept"), Remedy("pass")) if to_act(pulka) == seat else ()
+    if pulka.chains.asked:
+        return ()
     if isinstance(pulka.deal, Court):
         return offering.legal_moves(pulka.deal, seat)
     if pulka.deal is not None:
@@ -93,10 +93,10 @@ def offer(pulka: Pulka, seat: int) -> list[dict[str, Any]]:
     """`legal_moves` as documents; a discard without its cards, which are free (deploy/docs/deal-record.md), and a link without its digits,
     which only its player knows.
     """
-    if pulka.chains.asked:
-        return [{"type": "link"}] if seat in pulka.chains.waiting else []
     if pulka.kept_sheet is not None and pulka.kept_sheet.asked is not None:
         return [msgspec.to_builtins(move) for move in legal_moves(pulka, seat)]
+    if pulka.chains.asked:
+        return [{"type": "link"}] if seat in pulka.chains.waiting else []
     if isinstance(pulka.deal, Court):
         return offering.offer(pulka.deal, seat)
     if pulka.deal is not None:
