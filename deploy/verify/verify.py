@@ -873,7 +873,7 @@ class Verdict:
 
     def __init__(self) -> None:
         self.kept, self.problems, self.deals, self.header, self.proved = {}, [], 0, None, 0
-        self.going_on, self.signed, self.cut, self.told, self.unchecked = [], False, {}, [], {}
+        self.going_on, self.signed, self.cut, self.told, self.unchecked, self.text = [], False, {}, [], {}, ""
 
     def table(self, table: str, result: tuple, *, hidden: bool) -> None:
         """One table's result; `hidden`: the file says that commits of a deal in play are left out."""
@@ -898,7 +898,10 @@ class Verdict:
             self.held(other["proof"]["leaf"][0], list(wrong_proof(other["proof"], self.header, self.kept, self.cut)))
 
     def against(self, known: dict, keys: tuple) -> None:
-        """A checkpoint's file that was kept elsewhere."""
+        """A checkpoint that was kept elsewhere: its file, or as HTTP gives it, without leaves."""
+        if "leaves" not in known:
+            self.same(known, keys)
+            return
         self.sign(known, keys)
         entries = list(map(leaf_entry, known["leaves"]))
         if (len(entries), tree_root(entries)) != (self.header["tables"], self.header["root"]):
@@ -909,9 +912,23 @@ class Verdict:
             if leaf[0] in self.kept:
                 self.held(leaf[0], list(wrong_leaf(leaf, self.kept, self.cut)))
 
+    def same(self, known: dict, keys: tuple) -> None:
+        """A checkpoint without leaves proves no table; it shows whether the club tells the same of it as it did."""
+        found, header = list(wrong_checkpoint(known, keys)), json.loads(known["signed"])
+        self.problems += found
+        ours = self.header if isinstance(self.header, dict) else {}
+        if not found and ours.get("number") == header["number"] and self.text != known["signed"]:
+            self.problems.append((None, 0, "checkpoint_other", f"checkpoint {header['number']} is another one than the one that was kept"))
+        elif not found and ours.get("number") == header["number"] + 1:
+            before = hashlib.sha256(known["signed"].encode()).hexdigest()
+            if ours.get("previous") != before:
+                self.problems.append((None, 0, "checkpoint_previous", "the checkpoint here does not follow from the one that was kept"))
+        elif not found and ours.get("number") != header["number"]:
+            self.told.append(f"not compared: checkpoint {header['number']} was kept, and here is {ours.get('number', 'none')}")
+
     def sign(self, checkpoint: dict, keys: tuple) -> None:
         """The checkpoint that tables are held against from here on; only one whose signature holds proves anything."""
-        self.header = json.loads(checkpoint["signed"])
+        self.header, self.text = json.loads(checkpoint["signed"]), checkpoint["signed"]
         found = list(wrong_checkpoint(checkpoint, keys))
         self.problems += found
         self.signed = not found

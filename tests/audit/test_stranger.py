@@ -337,3 +337,24 @@ def test_signatures_are_checked_as_the_library_does(seed, message, bit):
     turned = bytearray(signature)
     turned[bit // 8] ^= 1 << bit % 8
     assert not stranger.verify().is_signed(public, message, bytes(turned).hex())
+
+
+def test_a_checkpoint_as_http_gives_it_is_compared(tmp_path):
+    """The same one says nothing; another of its number, and one that does not lead here, are named; of any other it says that it cannot."""
+    tables = stranger.played(38, deals=2)
+    over = stranger.leaves(tables)
+    first, lie = (document.sign(stranger.KEY, 1, at, over, None) for at in (1_800_000_000_000, 1_800_000_000_001))
+    second = document.sign(stranger.KEY, 2, 1_800_000_100_000, over, first)
+    kept, file = tmp_path / "kept", tmp_path / "export"
+
+    def found(here, then):
+        kept.write_text(json.dumps({"number": 9, "signed": then.signed, "signature": then.signature}))
+        file.write_bytes(stranger.exported(tables, here, over))
+        verdict = stranger.verify().check(str(file), keys=(stranger.KEY.public,), against=str(kept))
+        return [one["code"] for one in verdict["problems"]], verdict["told"]
+
+    assert found(first, first) == ([], [])
+    assert found(first, lie) == (["checkpoint_other"], [])
+    assert found(second, first) == ([], [])
+    assert found(second, lie) == (["checkpoint_previous"], [])
+    assert found(first, second)[1] == ["not compared: checkpoint 2 was kept, and here is 1"]
