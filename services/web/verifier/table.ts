@@ -134,6 +134,9 @@ class Walk {
       case "DealRevealed":
         this.revealed(event, say);
         break;
+      case "SubstituteSeated":
+        this.chains.delete(event.seat); // a chain is its player's
+        break;
       case "NewcomerSeated":
         this.digest = event.rules_digest;
         this.players += 1;
@@ -141,7 +144,8 @@ class Walk {
         break;
       case "PulkaClosed":
         this.over = true;
-        if (!sumsToZero(event.settlement?.net ?? [])) say("zero_sum", "the settlement does not sum to zero");
+        if (!Array.isArray(event.settlement?.net)) say("malformed", "the settlement has no sums");
+        else if (!sumsToZero(event.settlement.net)) say("zero_sum", "the settlement does not sum to zero");
         break;
       case "ResultCorrected":
         if (!sumsToZero(event.amounts)) say("zero_sum", "the correction does not sum to zero");
